@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.peers import casadi_tree
+from kinetree.model.human.passive import STEEPEST
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.places import Spin
 from kinetree.motion.program.evaluation import Evaluation
@@ -50,13 +51,23 @@ def affine(program: Program, function: Callable[[Evaluation], Any]) -> tuple[Any
     return zero, matrix
 
 
+def passive(ca: Any, law: Any, q: Any) -> Any:
+    """Passive moments of joints at angles q, as :class:`kinetree.human.PassiveMoments` has them."""
+    exponent = ca.DM(law.constants) + ca.DM(law.rates) @ q
+    over = ca.fmax(exponent - STEEPEST, 0.0)
+    grown = ca.exp(ca.fmin(exponent, STEEPEST)) * (1.0 + over + 0.5 * over * over)
+    return ca.DM(law.offsets) + ca.DM(law.amplitudes.T) @ grown
+
+
 class Walk:
     """f(z) and g(z) of a program as CasADi expressions."""
 
     def __init__(self, ca: Any, program: Program) -> None:
         self.ca, self.program = ca, program
         self.z, self.y = ca.MX.sym("z", program.n), ca.MX.sym("y", program.m)
-        tree, loads = program.setting.extended.tree, program.mechanics.acting
+        tree, acting = program.setting.extended.tree, program.mechanics.acting
+        loads = [load for load in acting if not load.in_joints]
+        relaxed = [(load.rows.tolist(), load.law) for load in acting if load.in_joints]
         turns = [isinstance(load.place, Spin) for load in loads]
         assert turns == sorted(turns), "forces come before moments"
         inside = [load.place.rotation @ load.place.local + load.place.position for load in loads]
@@ -90,7 +101,10 @@ class Walk:
         self.local = ca.vertcat(*states, ca.horzcat(ca.reshape(wrenches, 3 * len(loads), dynamic), none))
         w = ca.SX.sym("w", self.local.size1())
         cuts = [w[:n], w[n : 2 * n], w[2 * n : 3 * n], ca.reshape(w[3 * n :], 3, len(loads))]
-        self.mechanics = ca.Function("mechanics", [w], [ca.vertcat(*(ca.vec(x) for x in mechanics(*cuts)))])
+        tau, *others = mechanics(*cuts)
+        for rows, law in relaxed:
+            tau[rows] -= passive(ca, law, cuts[0][rows])
+        self.mechanics = ca.Function("mechanics", [w], [ca.vertcat(*(ca.vec(x) for x in (tau, *others)))])
         # f and g by z and by what mechanics gives, F (numbers, instants)
         self.F = ca.MX.sym("F", self.mechanics.size1_out(0), m)
         self.tau = self.F[:n, :dynamic]

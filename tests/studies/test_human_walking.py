@@ -62,6 +62,28 @@ def test_the_result_has_what_gait_needs(step):
     assert np.isnan(every[0]) and np.nanmax(np.abs(every)) < 0.25  # touch-down pushes too little for a center
 
 
+def test_torques_are_those_of_inverse_dynamics_and_what_is_active_keeps_within_strength(step):
+    """Relaxed joints give a part; without passive moments all of it is active."""
+    result = step.to_result()
+    q, qd, qdd, tau, active, passive = (
+        np.asarray(result[name].values) for name in ("q", "qd", "qdd", "tau", "tau_active", "tau_passive")
+    )
+    mechanism, who = step.walker.mechanism, step.walker
+    loads = step.prediction.problem.loads_of(step.prediction.s, step.prediction.x)
+    assert np.allclose(tau, kt.inverse_dynamics(mechanism, q, qd, qdd, loads), atol=1e-9)
+    assert np.allclose(tau, active + passive, atol=1e-12)
+    legs = kt.human.passive_moments()
+    columns = [mechanism.joint_index(name) for name in legs.names]
+    assert np.allclose(passive[:, columns], legs.moments(q[:, columns]), atol=1e-12)
+    others = np.setdiff1d(np.arange(38), columns)
+    assert not passive[:, others].any() and 15.0 < np.abs(passive).max() < 40.0
+    for name, k in zip(legs.names, columns, strict=True):
+        low, high = who.torques[name]
+        assert active[:, k].min() >= 1.001 * low and active[:, k].max() <= 1.001 * high
+    plain = walk(passive=0.0, points=10, nodes=(6, 2, 6, 6), progress=False, max_iterations=2)
+    assert "tau_active" not in plain.to_result().dataset and not plain.step.passive.any()
+
+
 def test_lean_is_the_pitch_of_the_chest():
     who = walker(Walking())
     q = np.zeros(who.mechanism.n_dof)
@@ -177,7 +199,7 @@ def test_rows_and_integrals_share_their_instants(step):
 
 def test_limits_exceeded_between_instants_are_kept_after_a_search_with_instants_there():
     """Weak ankles use all their strength: between the usual instants they would exceed it."""
-    task = Walking(strength={"ankle": 0.6})
+    task = Walking(strength={"ankle": 0.6}, passive=0.0)
     who = walker(task)
     still = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
     first = kt.predict(walking_problem(task, who), start=still, tolerance=1e-3, progress=False)

@@ -39,6 +39,12 @@ def test_a_stride_is_shown_as_one_motion_of_a_free_person(taken):
     force = np.asarray(result["ground_reaction"].values)
     assert (np.diff(result.time.values) > 0.0).all() and force.shape[1:] == (2, 3)
     assert not taken.passed  # one iteration solves nothing
+    names = [str(name) for name in result.joint.values]
+    legs = kt.human.passive_moments()
+    columns = [names.index(name) for name in legs.names]
+    passive = legs.moments(result.q.values[:, columns])
+    assert np.allclose(result.tau_passive.values[:, columns], passive)  # of both steps, mirrored or not
+    assert np.allclose(result.tau.values, result.tau_active.values + result.tau_passive.values)
 
 
 def test_steps_meet_as_mirror_images(taken):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,17 +64,25 @@ class PassiveMoments:
 
     def slopes(self, q: ArrayLike, qd: ArrayLike | None = None) -> Array:
         """Their derivatives, (..., 1, n, n): by angles; rows are moments, columns angles."""
-        first = self._grown(q)[1]
-        n = len(self.names)
-        each = (self.amplitudes[:, :, None] * self.rates[:, None]).reshape(-1, n * n)
-        return (first @ each).reshape(*first.shape[:-1], 1, n, n)
+        first, n = self._grown(q)[1], len(self.names)
+        return (first @ self._slopes).reshape(*first.shape[:-1], 1, n, n)
 
     def bends(self, q: ArrayLike, qd: ArrayLike | None, weight: ArrayLike) -> Array:
         """Second derivatives of weight . moments by the angles, (..., 1, n, n); ``weight`` (..., n)."""
-        second = self._grown(q)[2] * (np.asarray(weight) @ self.amplitudes.T)
-        n = len(self.names)
-        each = (self.rates[:, :, None] * self.rates[:, None]).reshape(-1, n * n)
-        return (second @ each).reshape(*second.shape[:-1], 1, n, n)
+        second, n = self._grown(q)[2] * (np.asarray(weight) @ self.amplitudes.T), len(self.names)
+        return (second @ self._bends).reshape(*second.shape[:-1], 1, n, n)
+
+    @cached_property
+    def _slopes(self) -> Array:
+        """What each exponential does to each slope, (k, n n)."""
+        found: Array = (self.amplitudes[:, :, None] * self.rates[:, None]).reshape(len(self.constants), -1)
+        return found
+
+    @cached_property
+    def _bends(self) -> Array:
+        """Products of its rates, (k, n n)."""
+        found: Array = (self.rates[:, :, None] * self.rates[:, None]).reshape(len(self.constants), -1)
+        return found
 
     def _grown(self, q: ArrayLike) -> tuple[Array, Array, Array]:
         """The exponentials (..., k) with two derivatives by their exponents."""

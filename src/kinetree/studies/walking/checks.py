@@ -119,8 +119,8 @@ def _torque_excess(who: Walker, step: Step) -> Array:
 
 
 def _torques(who: Walker, step: Step) -> tuple[Array, Array, Array]:
-    """Torques and the least and largest that are allowed, (m, joints) each."""
-    tau = np.stack([step.tau[:, step.column[name]] for name in who.joints], axis=1)
+    """Active torques and the least and largest that are allowed, (m, joints) each."""
+    tau = np.stack([step.active[:, step.column[name]] for name in who.joints], axis=1)
     low, high = _strength(who, step)
     rests = step.s < who.task.heel_off  # while the sole rests, the ground, too, keeps toes from bending
     high[rests, who.joints.index(TOE)] = np.inf

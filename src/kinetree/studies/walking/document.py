@@ -51,7 +51,7 @@ TO_TOES = 0.1  # of the step: how long before heel off the load goes over from t
 KNEE = (55.0 * DEGREE, 65.0 * DEGREE)  # at mid-swing: 60 degrees, 5 more or less
 WRIST = 0.10  # m, least distance of wrist and hip: radii of both spheres
 SHARINGS = ("zmp", "time")
-DOCUMENT = Walking(points=POINTS, double=0.2, flat=0.2, heel_off=0.65)
+DOCUMENT = Walking(points=POINTS, double=0.2, flat=0.2, heel_off=0.65, passive=0.0)
 FEET = ("left_toes", "right_foot", "right_toes")  # what carries
 BEHIND_HEEL = 0.01  # m: how far behind the heel the pressure may have its center
 HEEL_OFF = 0.6  # of the way from heel to ball: how far back it may be after heel off

@@ -31,7 +31,11 @@ class Ground:
 
 
 class Step:
-    """A predicted step at instants s (m,): motion, torques, the trailing foot's points and their pushes."""
+    """A predicted step at instants s (m,): motion, torques, the trailing foot's points and their pushes.
+
+    ``tau`` (m, n_dof) are the torques of inverse dynamics; ``passive`` of them comes from relaxed joints, and
+    ``active`` is the rest, which takes effort and strength.
+    """
 
     def __init__(self, who: Walker, prediction: Prediction, s: Array) -> None:
         problem = prediction.problem
@@ -39,7 +43,8 @@ class Step:
         self._ground: Ground | None = None
         at, own = problem.evaluation(s, prediction.x), problem.setting.own
         self.q, self.qd, self.qdd = (rate[:, own] for rate in at.motion[:3])
-        self.tau = at.tau[:, own]
+        self.active, self.passive = at.tau[:, own], at.in_joints[:, own]
+        self.tau = self.active + self.passive
         self.curves = {curve.name: at.curve(curve.name) for curve in problem.setting.unknowns.curves}
         self.poses = forward_kinematics(self.mechanism, self.q)
         self.column = {name: self.mechanism.joint_index(name) for name in self.mechanism.joint_names}

@@ -32,6 +32,7 @@ from kinetree.motion.terms import (
     Friction,
     GroundClearance,
     Hold,
+    HumanPassive,
     JointLimits,
     JointProduct,
     PointPosition,
@@ -447,6 +448,7 @@ def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Con
     varies = [] if who.strength is None else [StrengthLimits(who.strength)]
     constant = [x for x in who.joints if x != TOE and (who.strength is None or x not in who.strength.names)]
     flexing, extending = who.torques[TOE]
+    relaxed = [HumanPassive(task.height, task.mass, factor=task.passive)] if task.passive else []
     return [
         *([] if alone else [Symmetric(who.pairs, who.mirrored, spline=True)]),
         Hold([x, z], during=(plan.landed, 1.0)),
@@ -463,6 +465,7 @@ def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Con
         TorqueLimits({TOE: extending}, {TOE: flexing}, [TOE], at=plan.after_heel_off),
         TorqueLimits({TOE: np.inf}, {TOE: flexing}, [TOE], at=plan.before_heel_off),
         *varies,
+        *relaxed,
     ]
 
 

@@ -61,7 +61,8 @@ class Stride(Verified):
         first = slice(0, -1)  # the step ends as the next begins
         joined = {
             name: np.concatenate([parts[0][name][first], parts[1][name]])
-            for name in ("time", "q", "qd", "qdd", "tau", "reaction")
+            for name in ("time", "q", "qd", "qdd", "tau", "tau_active", "tau_passive", "reaction")
+            if name in parts[0]
         }
         force, point, moment = (
             {
@@ -173,11 +174,16 @@ def _shown(stride: Stride, k: int) -> dict[str, Array]:
     wrenches = [_mirrored(load) if k else load for load in step.wrenches()]
     tau = inverse_dynamics(person, q, qd, qdd, wrenches)
     reaction = joint_reactions(person, q, qd, qdd, wrenches)
+    relaxed = {}
+    if who.task.passive:
+        own = [who.mechanism.joint_names.index(name) if name not in ROOT else -1 for name, _ in image]
+        passive = np.where(np.array(own) < 0, 0.0, sign * step.passive[:, own])
+        relaxed = {"tau_passive": passive, "tau_active": tau - passive}
     flip, feet = (ACROSS, slice(None, None, -1)) if k else (np.ones(3), slice(None))
     place = np.array([shift, 0.0, 0.0])
     return {
         "time": part.t + k * stride.prediction.parts[0].duration,
-        "q": q, "qd": qd, "qdd": qdd, "tau": tau, "reaction": reaction,
+        "q": q, "qd": qd, "qdd": qdd, "tau": tau, "reaction": reaction, **relaxed,
         "force": flip * ground.force[:, feet],
         "point": flip * ground.point[:, feet] + place,
         "moment": -flip * ground.moment[:, feet] if k else ground.moment,

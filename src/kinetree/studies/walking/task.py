@@ -29,6 +29,7 @@ RANGES = {  # m, shares of the step, rad: beyond them no step is walked
     "knee_at": (0.0, 1.0), "wrist": (0.0, 0.6), "toe_out": (-0.8, 0.8),
 }  # fmt: skip
 HEAVIEST = 0.6  # of the body's mass that is carried
+STIFFEST = 5.0  # times the passive moments of healthy people
 
 
 def _other_side(name: str) -> str:
@@ -97,7 +98,9 @@ class Walking:
     whose names begin with a key, on both sides alike, or on one side if the key begins with it, such as
     "left_knee" or "left". Where both sides differ, a stride of two different steps is predicted.
     ``strength_by`` is "constant", or "angle and velocity" for flexion of hip, knee and ankle (Anderson et al.
-    2007). ``friction_shape``: "box", "octagon" or "cone" (:class:`kinetree.terms.Friction`).
+    2007). ``passive`` multiplies the passive moments of hips, knees and ankles (Riener and Edrich 1999): only
+    the rest takes effort and strength; 0 is without them. ``friction_shape``: "box", "octagon" or "cone"
+    (:class:`kinetree.terms.Friction`).
 
     Shares of the step: ``double`` support (by default shorter in fast steps), ``flat`` (from when on the foot
     is flat), ``heel_off``; ``ball`` is the share of double support in which the ball of the trailing foot
@@ -129,6 +132,7 @@ class Walking:
     right_hand: float = 0.0
     strength: Mapping[str, float] = field(default_factory=dict)
     strength_by: str = "constant"
+    passive: float = 1.0  # times the passive moments of hips, knees and ankles
     width: float = 0.10  # between the heels
     toe_out: float = 5.0 * DEGREE
     friction: float = 0.6
@@ -283,6 +287,8 @@ class Walking:
                 f"walking: friction must be in (0, 2] and width from 0 to 0.5 m, got {self.friction:g} and "
                 f"{self.width:g} m"
             )
+        if not 0.0 <= self.passive <= STIFFEST:
+            raise InputError(f"walking: passive must be from 0 to {STIFFEST:g}, got {self.passive:g}")
         for name, factor in self.strength.items():
             if number(factor, f"walking: strength of '{name}'") <= 0.0:
                 raise InputError(f"walking: strength of '{name}' must be positive, got {factor:g}")

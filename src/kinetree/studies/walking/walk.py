@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from time import perf_counter
@@ -18,7 +18,7 @@ from kinetree.motion.solvers.interface import Progress
 from kinetree.result.labelled import Unlabelled
 from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of, changed
-from kinetree.result.variables import Variable
+from kinetree.result.variables import KNOWN, Variable
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
 from kinetree.studies.walking.finer import with_further_instants
@@ -57,7 +57,11 @@ class Walk(Verified):
         return self.step.ground()
 
     def to_result(self) -> Result:
-        """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
+        """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit.
+
+        ``tau`` are torques of inverse dynamics, as they are measured; with passive moments, ``tau_passive``
+        and ``tau_active`` are the two parts of them.
+        """
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
         if self.conflicts:
             result = changed(result, messages=(*self.conflicts, *result.messages))
@@ -76,6 +80,22 @@ class Walk(Verified):
             f"{task.mass:g} kg: {word}, objective {self.prediction.objective:.4g}, "
             f"{self.prediction.iterations} iterations)"
         )
+
+
+def joint_torques(variables: Mapping[str, Variable]) -> dict[str, Variable]:
+    """Torques of joints as measured ones are: ``tau`` with what relaxed joints give, ``tau_active`` without.
+
+    Nothing where joints give nothing by themselves.
+    """
+    if "tau_passive" not in variables:
+        return {}
+    tau, passive = variables["tau"], variables["tau_passive"]
+    meaning = "torque or force of the joints, active and passive"
+    return {
+        "tau": tau._replace(values=np.asarray(tau.values) + passive.values, long_name=meaning),
+        "tau_active": tau._replace(long_name=KNOWN["tau_active"].long_name),
+        "tau_passive": passive._replace(long_name="torque of relaxed joints, part of tau"),
+    }
 
 
 def with_ground(
@@ -106,6 +126,7 @@ def with_ground(
         "axis": Variable(("axis",), np.array(axes), "", "axis of the world"),
     }
     known, variables = arrays_of(result)
+    more |= joint_torques(variables)
     for variable in more.values():
         variable.values.setflags(write=False)
     coordinates = known | {name: label for name, label in labels.items() if name not in known}

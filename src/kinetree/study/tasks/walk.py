@@ -44,6 +44,9 @@ class WalkTable(Table):
     strength_by: choice("strength", lambda: STRENGTHS) = Field(  # type: ignore[valid-type]
         "constant", description='Strength: "constant", or a function of "angle and velocity".'
     )
+    passive: Number = Field(
+        1.0, description="Factor on passive moments of hips, knees and ankles (no unit); 0 is without them."
+    )
     width: Positive = Field(0.10, description="Distance between the heels, sideways (m).")
     friction: Positive = Field(0.6, description="Coefficient of friction (no unit).")
     friction_shape: choice("shape", lambda: FRICTIONS) = Field(  # type: ignore[valid-type]
@@ -138,6 +141,7 @@ def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work
             "friction",
             "friction_shape",
             "strength_by",
+            "passive",
             "simulated",
             *SOUGHT,
             "time",
