@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.studies.gaits.checks import Cycle
-from kinetree.studies.gaits.leaping import lead
+from kinetree.studies.gaits.leaping import gains
 from kinetree.studies.gaits.problem import gait_problem, planned
 from kinetree.studies.gaits.takeoff import takeoff_rates
 from kinetree.studies.gaits.walker import legged
@@ -223,14 +223,17 @@ def test_a_foothold_ahead_of_a_moving_mass_leaves_no_velocity():
     """By numerical integration over a stance whose stiffness varies."""
     t = np.linspace(0.0, 0.4, 2001)
     rate = 4.0 + 3.0 * np.sin(np.pi * t / 0.4)
-    seconds = lead(t, rate)
+    place, velocity = gains(t, rate)
+    seconds = velocity / place
 
     def slope(at, y):
         return np.array([y[1], np.interp(at, t, rate) ** 2 * y[0]])
 
     found = solve_ivp(slope, (0.0, 0.4), [-seconds * 0.7, 0.7], rtol=1e-10, atol=1e-12).y[:, -1]
     assert abs(found[1]) < 1e-4
-    assert lead(t, np.full(2001, 5.0)) == pytest.approx(1.0 / np.tanh(2.0) / 5.0)
+    found = solve_ivp(slope, (0.0, 0.4), [0.02, 0.0], rtol=1e-10, atol=1e-12).y[:, -1]
+    assert found[1] == pytest.approx(0.02 * place, rel=1e-4)
+    assert gains(t, np.full(2001, 5.0)) == pytest.approx((5.0 * np.sinh(2.0), np.cosh(2.0)))
 
 
 def test_a_biped_hops_on_and_on_by_moved_footholds():
@@ -255,7 +258,7 @@ def test_a_biped_in_space_jumps_with_legs_that_mirror_each_other():
     for joint, sign in (("hip.ry", 1.0), ("hip.rx", -1.0), ("knee", 1.0), ("ankle.rx", -1.0)):
         left, right = (q.sel(joint=f"{side}_{joint}").values for side in ("left", "right"))
         assert np.abs(left - sign * right).max() < 1e-9
-    assert found.checks["trunk"].value < 0.005
+    assert found.checks["trunk"].value < 0.008
 
 
 def test_a_trunk_that_would_spin_is_refused():
@@ -296,6 +299,14 @@ def test_one_leg_hops_on_and_on(base):
     way = fly.q[-1, 0] - push.q[0, 0]
     assert way == pytest.approx(0.2, abs=1e-6)
     assert found.followed().audit["tracked"].passed
+    inner = np.linspace(0.3, 0.7, 9)
+    R, p = kt.forward_kinematics(found.who.mechanism, fly.at(inner * fly.duration)[0])["shank"]
+    least = 0.005 * (4.0 * inner * (1.0 - inner)) ** 2  # a tenth of the rise
+    assert ((p + R @ [0, 0, -0.3])[:, 2] > least - 1e-3).all()
+    if base == "planar":
+        run = found.track(10)  # on a point that cannot correct anything but by where it lands
+        assert run.time.values[-1] == pytest.approx(10 * (push.duration + fly.duration))
+        assert found.strays(run) < 0.1 * found.who.leg
 
 
 def test_knees_stay_bent_on_the_side_they_stand():

@@ -35,7 +35,9 @@ POSTURE = 1e-3  # weight of the joints' motion
 HOLDS = 10.0  # sqrt(g / height): rate at which feet on the ground come to rest
 FELT = 0.03  # of the weight: a foot that carries so much has touched down
 EARLY = 0.6  # of the swing, from which on a touch counts
-DROP = 0.3  # sqrt(g leg): speed at which a late foot goes on down
+DROP = 0.3  # sqrt(g leg): speed at which a late foot goes on down at most
+LATE = {True: 1.5, False: 1.0}  # g: acceleration with which it does, of many feet and of one or two
+AHEAD = 0.08  # sqrt(leg / g): how long before touch-down one of one or two feet begins to
 REACH = 0.3  # of the leg: how far footholds move at most
 RETURNS, MOST = 0.3, 0.05  # of the way, of the leg: footholds return to those predicted, as feet creep
 SUPPORT = 0.5  # of the extent of the feet on the ground: what shifting the weight between them corrects
@@ -93,6 +95,7 @@ class Following:
     """The law of a predicted motion, called once per tick with the state and the forces on the feet."""
 
     along = ALONG
+    flying = 1.0  # weight of the trunk's attitude in flight
 
     def __init__(self, who: Legged, wanted: Motion, timing: Timing, most: Array) -> None:
         """``most`` (n_dof,): the largest torques, infinite where there is no limit."""
@@ -114,6 +117,8 @@ class Following:
         height = float((rows.com[:, self._up] - rows.points.p[..., self._up].min()).mean())
         self._growth = float(np.sqrt(g / height))
         many = len(who.feet) > 2  # footholds of bipeds serve their balance alone
+        self._fall = LATE[many] * g
+        self._ahead = 0.0 if many else AHEAD / self._rate
         self._returns = RETURNS if many else 0.0
         self._sway = TRUNK * self._rate if many else SWAY * self._growth
         self._rolls = many and any(foot.radius for foot in who.feet)
@@ -136,6 +141,7 @@ class Following:
         self._rolled = np.zeros((feet, 3))  # by how much balls on the ground have rolled since touch-down
         self._before: float | None = None  # time of the last tick
         self._was_on = np.ones(feet, dtype=bool)
+        self._due = np.ones(feet, dtype=bool)  # by the prediction on the ground
         self._touched = np.ones(feet, dtype=bool)
         self.share = self.shifted = 0.0
         self._fell: float | None = None
@@ -166,6 +172,7 @@ class Following:
         now = point_motion(who, q, qd, np.zeros(len(q)))
         felt = self._felt(contact)
         since, left = self.timing.phase(t)
+        self._due = left < 0.0
         on = self._on_ground(felt, since, left)
         touching = self._touching(t, q, qd, now, on)
         support = self._support(t, now, wanted, on)
@@ -272,20 +279,12 @@ class Following:
                 self._was_on[k] = True
                 p[own] += self._shift[k]
                 if not on[k]:
-                    p[own, self._up] += DROP * self._unit * left[k]
-                    v[own, self._up] -= DROP * self._unit
+                    self._lower(p, v, a, own, self._ahead - float(left[k]))
                 continue
             if self._was_on[k]:
                 self._was_on[k] = False
                 self._left[k] = (now.p[own] - p[own]).mean(axis=0)
-            grown = self._grown(error, rate, float(left[k]))
-            size = float(np.linalg.norm(grown))
-            grown = grown * min(1.0, REACH * self.who.leg / max(size, 1e-9))
-            self.shifted = max(self.shifted, min(size, REACH * self.who.leg))
-            away = float(np.linalg.norm(support[self._flat]))
-            back = min(self._returns, MOST * self.who.leg / max(away, 1e-9)) * support
-            back[self._up] = 0.0
-            self._shift[k] = support + grown - back
+            self._shift[k] = self._foothold(place, rate, error, support, float(left[k]))
             s = float(np.clip(since[k], 0.0, 1.0))
             part = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
             pace = 30.0 * s**2 * (1.0 - s) ** 2 / swing
@@ -294,12 +293,39 @@ class Following:
             p[own] += self._left[k] + part * way
             v[own] += pace * way
             a[own] += bend * way
+            if left[k] < self._ahead and not on[k]:
+                self._lower(p, v, a, own, self._ahead - float(left[k]))
         return PointMotion(p, v, a)
 
-    def _grown(self, error: Array, rate: Array, left: float) -> Array:
-        """The error (3,) at touch-down, ``left`` seconds from now."""
-        found: Array = error * np.exp(self._growth * left)
+    def _lower(self, p: Array, v: Array, a: Array, own: Any, since: float) -> None:
+        """Let a foot go on down, ever faster: set off at once, a heavy leg would pull the trunk along."""
+        most, up = DROP * self._unit, self._up
+        full = most / self._fall  # s, until it is as fast as it gets
+        speeding = since < full
+        p[own, up] -= 0.5 * self._fall * since**2 if speeding else most * (since - 0.5 * full)
+        v[own, up] -= self._fall * since if speeding else most
+        a[own, up] -= self._fall if speeding else 0.0
+
+    def _foothold(self, place: Array, rate: Array, error: Array, support: Array, left: float) -> Array:
+        """By how much (3,) the foothold ``left`` seconds from now moves from the one predicted."""
+        grown = self._reachable(error * np.exp(self._growth * left))
+        back = self._back(support)
+        found: Array = support + grown - back
         return found
+
+    def _reachable(self, way: Array) -> Array:
+        """A way (3,) along the ground, no longer than a leg allows."""
+        size = float(np.linalg.norm(way))
+        self.shifted = max(self.shifted, min(size, REACH * self.who.leg))
+        found: Array = way * min(1.0, REACH * self.who.leg / max(size, 1e-9))
+        return found
+
+    def _back(self, away: Array) -> Array:
+        """The part of a way (3,) along the ground that a foothold returns."""
+        size = float(np.linalg.norm(away[self._flat]))
+        back: Array = min(self._returns, MOST * self.who.leg / max(size, 1e-9)) * away
+        back[self._up] = 0.0
+        return back
 
     def _check_upright(self, t: float, q: Array, wanted: Wanted, support: Array) -> None:
         up = self._slides[self._up]
@@ -321,13 +347,16 @@ class Following:
         goals: PointMotion,
         resting: PointMotion,
     ) -> Array:
-        """Torques (n_dof,) of accelerations and forces that come nearest to what is asked for."""
+        """Torques (n_dof,) of accelerations and forces that come nearest to what is asked for.
+
+        A foot that touches early comes to rest, but nothing counts on its force before it is due: it bounces.
+        """
         mechanism, m = self.who.mechanism, self._moving
         M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd)
         J = self._jacobians(q, on)
         rows, sides, weights = self._tasks(q, qd, wanted, now, on, support, goals, J)
         touching = [i for i in range(len(self._points)) if on[self._owner[i]]]
-        pushing = list(touching)
+        pushing = [i for i in touching if self._due[self._owner[i]]] or list(touching)
         for _ in range(TRIES):
             qdd, F = self._solve(M, h, J, resting, wanted, rows, sides, weights, touching, pushing)
             pulls = [i for i in pushing if F[i, self._up] < 0.0]
@@ -378,8 +407,9 @@ class Following:
             rate = self._sway if along else (TRUNK if is_root else JOINTS) * self._rate
             rows.append(np.eye(n)[j])
             sides.append(wanted.qdd[j] + rate**2 * e + 2.0 * rate * (wanted.qd[j] - qd[j]))
-            free = j in sliding and not on.any()  # nothing moves the center of mass of who flies
-            weights.append((0.0 if free else self.along if along else 1.0) if is_root else POSTURE)
+            flies = is_root and not on.any()  # nothing moves the center of mass of who flies
+            free = 0.0 if j in sliding else self.flying
+            weights.append((free if flies else self.along if along else 1.0) if is_root else POSTURE)
         k = (SWING * self._rate) ** 2
         for foot, held in enumerate(self._rows):
             if on[foot]:

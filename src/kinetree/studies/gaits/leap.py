@@ -47,6 +47,7 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.leaping import FollowingLeap, Leaping, LeapMotion
+from kinetree.studies.gaits.problem import CLEAR
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
 from kinetree.studies.gaits.takeoff import check_takeoff
 from kinetree.studies.gaits.tracking import tracked, upright_until
@@ -69,6 +70,7 @@ GUESSED = 20  # rows of the table that a search begins with
 ROWS = 200  # of the table of a phase that a law follows
 RANGE, LARGEST = 1.5, 6.0  # rad from standing; weights on one contact point
 LEFT = 0.01  # of the weight: forces on the trunk that nothing exerts, between knots
+LIFTED = 0.1  # of the rise of the center of mass: how far feet clear the ground at most
 SLIPS, SINKS, SLACK = 1e-3, 1e-3, 0.01  # relative to the leg; relative to the limit
 
 
@@ -389,9 +391,12 @@ def _flying(who: Legged, T: float, moved: Array, n: int) -> Problem:
     objective, found = _common(who, [x for x in who.unheld_rows if x not in idle])
     normal, up = np.eye(3)[AXES.index(who.up)], AXES.index(who.up)
     inside = np.linspace(0.0, 1.0, 2 * n + 1)[1:-1]
+    height = min(CLEAR * who.leg, LIFTED * _gravity(who) * T**2 / 8.0)
+    above = height * (4.0 * inside * (1.0 - inside)) ** 2
     for foot in _leading(who):
         places = who.places(foot)
-        found.append(GroundClearance(foot.body, foot.points, float(places[:, up].min()), normal, at=inside))
+        floor = float(places[:, up].min())
+        found.append(GroundClearance(foot.body, foot.points, floor + above, normal, at=inside))
         for j, axis in who.held_rows(foot, held=tuple(_kept(who))):
             found.append(
                 PointPosition(foot.body, places[j] + moved, point=foot.points[j], axes=axis, at="end")

@@ -13,11 +13,14 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
-from kinetree.studies.gaits.following import ALONG, EARLY, FELT, TRUNK, Following
+from kinetree.studies.gaits.following import AHEAD, ALONG, LATE, RETURNS, TRUNK, Following
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, between_rows, wanted_rows
 
 ROWS = 200  # of the table of a phase
+FLYING = 0.01  # weight of the trunk's attitude in flight beside that of a point, which must land in place
+NEARER = 0.5  # of the way, with every hop: by so much a trunk on a point returns to where it was predicted
+LEARN = 0.5  # of the velocity at take-off that was not expected: by so much more footholds move
 SUPPORTS = 0.02  # of the leg: extent of all feet from which on they balance a trunk
 
 
@@ -95,32 +98,44 @@ class FollowingLeap(Following):
         super().__init__(who, wanted, timing, most)
         ahead = AXES.index(who.forward)
         places = np.concatenate([who.places(foot)[:, ahead] for foot in who.feet])
-        wide = float(np.ptp(places)) > SUPPORTS * who.leg
-        self.along = 1.0 if wide else ALONG  # the center of pressure moves between them, in a point it cannot
+        self._wide = float(np.ptp(places)) > SUPPORTS * who.leg
+        self.along = 1.0 if self._wide else ALONG  # the center of pressure moves, in a point it cannot
+        self.flying = 1.0 if self._wide else FLYING
+        self._returns = RETURNS
         self._sway = TRUNK * self._rate  # feet land together
-        self._lead = _lead(who, wanted)
+        self._fall, self._ahead = LATE[False] * self._rate**2 * who.leg, AHEAD / self._rate
+        self._gain, kept = _gains(who, wanted)
+        self._lead = kept / self._gain
+        self._again = NEARER / timing.period if timing.period else 0.0  # 1/s
 
     @override
-    def _on_ground(self, felt: Array, since: Array, left: Array) -> Any:
-        """Which feet stand: all that touch after the flight or late in it, but not by a touch in passing."""
-        late, over = since > EARLY, left < 0.0
-        touches = (felt > FELT) & (over | late)
-        self._touched = touches | (self._touched & over)
-        return self._touched
+    def reset(self) -> None:
+        super().reset()
+        self._bias = np.zeros(3)  # of footholds, learned (m)
+        self._expected: Array | None = None  # error of the velocity at the next take-off (m/s)
+        self._remaining = 0.0  # of the flight (s)
 
     @override
-    def _error(self, place: Array, rate: Array, wanted: Wanted, now: PointMotion) -> Array:
-        """The error (3,) that a foothold meets which leaves none of its velocity at the next take-off (m)."""
-        return place + self._lead * rate
+    def _foothold(self, place: Array, rate: Array, error: Array, support: Array, left: float) -> Array:
+        """By how much (3,) the foothold moves: with the center of mass, further for its velocity to vanish.
 
-    @override
-    def _grown(self, error: Array, rate: Array, left: float) -> Array:
-        """The error (3,) at touch-down: it grows as a stone flies."""
-        return error + left * rate
+        Feet that extend along the ground return to where they were predicted and pull the trunk there. A
+        point is put further away for that, as the trunk falls back from it; and what is found at every
+        take-off beside the velocity that was expected is learned.
+        """
+        lands = support + place + left * rate
+        if self._wide:
+            found: Array = lands + self._reachable(self._lead * rate - self._back(lands))
+            return found
+        if left > self._remaining and self._expected is not None:
+            self._bias = self._bias + LEARN * (rate - self._expected) / self._gain
+        self._remaining, self._expected = left, -self._again * lands
+        found = lands + self._reachable(self._lead * rate + self._again / self._gain * lands + self._bias)
+        return found
 
 
-def _lead(who: Legged, wanted: LeapMotion) -> float:
-    """By how many seconds of an error of velocity a foothold moves for none to be left after the stance.
+def _gains(who: Legged, wanted: LeapMotion) -> tuple[float, float]:
+    """What is left at the end of a stance of an error of place (1/s) and of velocity at its start.
 
     Over a foot that rests, the center of mass is off by x with x'' = x F / (m z), where force F and height z
     are predicted.
@@ -129,21 +144,21 @@ def _lead(who: Legged, wanted: LeapMotion) -> float:
     rows = wanted.rows
     height = rows.com[stance, up] - rows.points.p[stance, :, up].min()
     force = np.maximum(rows.force[stance, :, up].sum(axis=1), 0.0)
-    return lead(wanted.times[stance], np.sqrt(force / who.mechanism.mass / height))
+    return gains(wanted.times[stance], np.sqrt(force / who.mechanism.mass / height))
 
 
-def lead(t: Array, rate: Array) -> float:
-    """Seconds b / a of x'' = rate^2 x, whose velocity at the last of the times t is a x + b x' of the first.
+def gains(t: Array, rate: Array) -> tuple[float, float]:
+    """a, b of x'' = rate^2 x, whose velocity at the last of the times t is a x + b x' of the first.
 
     Begun with x = -x' b / a, it ends without velocity.
 
     >>> import numpy as np
     >>> t = np.linspace(0.0, 1.0, 11)
-    >>> np.isclose(lead(t, np.full(11, 3.0)), 1.0 / np.tanh(3.0) / 3.0)
-    np.True_
+    >>> np.allclose(gains(t, np.full(11, 3.0)), [3.0 * np.sinh(3.0), np.cosh(3.0)])
+    True
     """
     through = np.eye(2)
     for h, w in zip(np.diff(t), 0.5 * (rate[1:] + rate[:-1]), strict=True):
         x = max(w * h, 1e-9)
         through = np.array([[np.cosh(x), h * np.sinh(x) / x], [x / h * np.sinh(x), np.cosh(x)]]) @ through
-    return float(through[1, 1] / through[1, 0])
+    return float(through[1, 0]), float(through[1, 1])
