@@ -87,6 +87,10 @@ def test_errors_come_when_the_line_is_written():
         robot.world.joint("hip", "hinge")
     with pytest.raises(kt.errors.ModelError, match="unknown joint parameter 'damping'"):
         robot.world.revolute("hip", damping=1.0)
+    with pytest.raises(
+        kt.errors.ModelError, match=r"joint 'hip': its place in the parent body is at=\(x, y, z\)"
+    ):
+        robot.world.revolute("hip", origin=(0, 0, 1))
     with pytest.raises(kt.errors.ModelError, match="loop 'cut', body b: position must be finite"):
         robot.loop("cut", "a", "b", at_b=(0, 0, np.nan))
     with pytest.raises(kt.errors.ModelError, match="no body may be named 'world'"):

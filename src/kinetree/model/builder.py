@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypedDict
 
 from numpy.typing import ArrayLike
+from typing_extensions import Unpack
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError, expect
+from kinetree.errors import ModelError, expect, unknown_name
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP, Floor
 from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import Joint
+from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import EARTH, Link, Mechanism
 from kinetree.model.named_state import NamedState, NamedStates
 from kinetree.model.spring import Spring
+
+PLACE_WORDS = ("origin", "offset", "placement", "pos", "position", "translation", "xyz")  # of other libraries
+
+
+class JointOptions(TypedDict, total=False):
+    """What a joint of a builder may be given: its place in the parent, its axes, and its parameters."""
+
+    at: ArrayLike
+    rotation: ArrayLike | None
+    rpy: ArrayLike | None
+    axis: ArrayLike | str | None
+    axes: Sequence[ArrayLike | str] | None
+    sequence: str | None
+    mimic: Mimic | None
+    driven: bool | Sequence[bool] | None
+    labels: Sequence[str]
+    lower: ArrayLike
+    upper: ArrayLike
+    velocity_limit: ArrayLike
+    effort_limit: ArrayLike
+    armature: ArrayLike
+    viscous: ArrayLike
+    coulomb: ArrayLike
+    coulomb_reverse: ArrayLike
+    stiffness: ArrayLike
+    rest: ArrayLike
 
 
 class Builder:
@@ -139,50 +166,52 @@ class BodyHandle:
     def __repr__(self) -> str:
         return f"{type(self).__name__}('{self.name}')"
 
-    def joint(
-        self,
-        name: str,
-        kind: str,
-        at: ArrayLike = (0.0, 0.0, 0.0),
-        rotation: ArrayLike | None = None,
-        rpy: ArrayLike | None = None,
-        **joint: Any,
-    ) -> JointHandle:
-        """Attach a joint of any kind with its frame placed in this body; see :meth:`Joint.of_kind`."""
+    def joint(self, name: str, kind: str, **options: Unpack[JointOptions]) -> JointHandle:
+        """Attach a joint of any kind, placed ``at`` a point of this body; see :meth:`Joint.of_kind`.
+
+        ``rotation`` (3, 3) or ``rpy`` (3,) rotate the frame of the joint with respect to this body.
+        """
+        _check_options(name, options)
+        joint: dict[str, Any] = dict(options)
+        at, rotation, rpy = (
+            joint.pop("at", (0.0, 0.0, 0.0)),
+            joint.pop("rotation", None),
+            joint.pop("rpy", None),
+        )
         place = Placement.at(at, rotation, rpy, what=f"joint '{name}'", error=ModelError)
         return JointHandle(self._builder, self.name, Joint.of_kind(name, kind, **joint), place)
 
-    def fixed(self, name: str, **joint: Any) -> JointHandle:
-        """Attach a weld."""
-        return self.joint(name, "fixed", **joint)
+    def fixed(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
+        """Attach a weld ``at`` a point of this body."""
+        return self.joint(name, "fixed", **options)
 
-    def revolute(self, name: str, **joint: Any) -> JointHandle:
-        """Attach a hinge: ``axis`` (default z)."""
-        return self.joint(name, "revolute", **joint)
+    def revolute(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
+        """Attach a hinge ``at`` a point of this body: ``axis`` (default z), limits, friction, spring."""
+        return self.joint(name, "revolute", **options)
 
-    def prismatic(self, name: str, **joint: Any) -> JointHandle:
-        """Attach a slider: ``axis`` (default z)."""
-        return self.joint(name, "prismatic", **joint)
+    def prismatic(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
+        """Attach a slider ``at`` a point of this body: ``axis`` (default z), limits, friction, spring."""
+        return self.joint(name, "prismatic", **options)
 
-    def cylindrical(self, name: str, **joint: Any) -> JointHandle:
+    def cylindrical(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
         """Attach a cylindrical joint: turns about and slides along ``axis`` (default z)."""
-        return self.joint(name, "cylindrical", **joint)
+        return self.joint(name, "cylindrical", **options)
 
-    def universal(self, name: str, **joint: Any) -> JointHandle:
+    def universal(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
         """Attach a universal joint: ``sequence`` of two letters (default XY)."""
-        return self.joint(name, "universal", **joint)
+        return self.joint(name, "universal", **options)
 
-    def spherical(self, name: str, **joint: Any) -> JointHandle:
+    def spherical(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
         """Attach a spherical joint: Euler ``sequence`` of three letters (default YXZ)."""
-        return self.joint(name, "spherical", **joint)
+        return self.joint(name, "spherical", **options)
 
-    def planar(self, name: str, **joint: Any) -> JointHandle:
+    def planar(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
         """Attach a planar joint: slides along x and y, then rotates about z; ``axis`` "y": x, z, then y."""
-        return self.joint(name, "planar", **joint)
+        return self.joint(name, "planar", **options)
 
-    def free(self, name: str, **joint: Any) -> JointHandle:
+    def free(self, name: str, **options: Unpack[JointOptions]) -> JointHandle:
         """Attach a free joint: translations x, y, z, then Euler angles in ``sequence`` (default YXZ)."""
-        return self.joint(name, "free", **joint)
+        return self.joint(name, "free", **options)
 
     def contact(
         self,
@@ -228,3 +257,13 @@ class JointHandle:
 
 def _name(body: BodyHandle | str) -> str:
     return body.name if isinstance(body, BodyHandle) else body
+
+
+def _check_options(name: str, options: JointOptions) -> None:
+    """Refuse names that no joint has; the error leads from other libraries' words for its place to ours."""
+    for key in options:
+        if key in PLACE_WORDS:
+            raise ModelError(f"joint '{name}': its place in the parent body is at=(x, y, z), not {key}=")
+        if key not in JointOptions.__annotations__:
+            known = tuple(JointOptions.__annotations__)
+            raise ModelError(f"joint '{name}': {unknown_name('joint parameter', key, known)}")

@@ -8,6 +8,8 @@ with their feet and, when they fall, with corners of the trunk and with their kn
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kinetree.model.builder import BodyHandle, Builder
@@ -165,7 +167,7 @@ def _biped_leg(trunk: BodyHandle, leg: str, hip: tuple[float, float, float]) -> 
 
 
 def _point_foot_leg(
-    trunk: BodyHandle, leg: str, hip: tuple[float, float, float], kind: str, **axes: str
+    trunk: BodyHandle, leg: str, hip: tuple[float, float, float], kind: str, **axes: Any
 ) -> BodyHandle:
     """Thigh and shank of 0.3 m and 1 kg each; the end of the shank is the foot."""
     limb = Inertia.rod(1.0, end=(0.0, 0.0, -0.3))
