@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree import terms
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.program.mechanics import Mechanics
@@ -427,3 +428,10 @@ def test_terms_print_as_they_are_written():
     for text in texts:
         assert repr(eval(text, {name: getattr(kt.terms, name) for name in kt.terms.__all__})) == text
     assert repr(kt.terms.CustomObjective(np.sum)) == "CustomObjective(sum)"
+
+
+def test_sums_of_objectives_are_the_lists_that_problems_take():
+    time, torque, jerk = terms.Time(), 0.1 * terms.SquaredTorque(), terms.Jerk()
+    assert time + torque + jerk == [time, torque, jerk] == time + (torque + jerk)
+    with pytest.raises(TypeError):
+        time + 1.0

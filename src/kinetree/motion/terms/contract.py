@@ -340,15 +340,15 @@ class Term:
 
 
 class Objective(Term, ABC):
-    """A term to be minimized: the time integral of its integrand. ``0.01 * term`` weighs it.
+    """A term to be minimized: the time integral of its integrand. ``0.01 * term`` weighs it, ``a + b``
+    minimizes the sum.
 
     ``term.mean()`` is the mean over the motion instead, which matters where the duration is free: an integral
     rewards short motions, a mean does not, and at a given speed it is the cost of a distance.
 
     >>> from kinetree import terms
-    >>> blend = [terms.Time(), 0.01 * terms.Effort()]
-    >>> blend[1].weight
-    0.01
+    >>> terms.Time() + 0.01 * terms.Effort() + terms.Jerk()
+    [Time(), 0.01 * Effort(), Jerk()]
     """
 
     weight: float = 1.0
@@ -367,6 +367,15 @@ class Objective(Term, ABC):
         return weighted
 
     __mul__ = __rmul__
+
+    def __add__(self, other: Objective | Sequence[Objective]) -> list[Objective]:
+        """Both terms as the list that a problem takes: ``Time() + 1e-3 * SquaredTorque()``."""
+        if isinstance(other, Objective):
+            return [self, other]
+        return [self, *other] if isinstance(other, list) else NotImplemented
+
+    def __radd__(self, other: Sequence[Objective]) -> list[Objective]:
+        return [*other, self] if isinstance(other, list) else NotImplemented
 
     def __repr__(self) -> str:
         term = f"{super().__repr__()}{'.mean()' if self.of_mean else ''}"
