@@ -191,7 +191,7 @@ def _limit(entry: Any) -> str:
 
 def _of_free_joints(mechanism: Mechanism) -> list[bool]:
     """Which coordinates are those of free joints, whose forces are loads or those of the ground."""
-    free = tuple(f"{link.joint.name}." for link in mechanism.links if link.joint.kind == "free")
+    free = tuple(f"{link.joint.name}." for link in mechanism.links if link.joint.is_free)
     return [name.startswith(free) for name in mechanism.joint_names]
 
 

@@ -110,6 +110,7 @@ class FollowingLeap(Following):
 
     @override
     def reset(self) -> None:
+        """Forget what earlier runs left: positions of feet and what was learned of footholds."""
         super().reset()
         self._bias = np.zeros(3)  # of footholds, learned (m)
         self._expected: Array | None = None  # error of the velocity at the next take-off (m/s)
