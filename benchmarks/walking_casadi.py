@@ -29,6 +29,7 @@ from kinetree.motion.program.program import Program
 from kinetree.motion.terms.functions import MotionSquares, Torque, TorquePower, TorqueSum
 from kinetree.motion.terms.reach import PlaceComponents, Position
 from kinetree.motion.terms.speed import Velocity
+from kinetree.studies.walking.conflict import AS_WALK
 from kinetree.walking import Walking, walker, walking_problem
 
 TOLERANCE, MOST = 1e-3, 3000
@@ -349,9 +350,9 @@ def main() -> None:
     who = walker(task)
     problem = walking_problem(task, who)
     standing = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
-    predict(problem, start=standing, progress=False, tolerance=TOLERANCE)  # compiled and warm
+    predict(problem, start=standing, **AS_WALK, progress=False, tolerance=TOLERANCE)  # compiled and warm
     begun = time.process_time()
-    prediction = predict(problem, start=standing, progress=False, tolerance=TOLERANCE)
+    prediction = predict(problem, start=standing, **AS_WALK, progress=False, tolerance=TOLERANCE)
     own = time.process_time() - begun
     program = problem.program
     begun = time.process_time()

@@ -24,6 +24,7 @@ from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.program import Program
 from kinetree.motion.solvers.null_space import NullSpace
 from kinetree.studies.walking.checks import checked
+from kinetree.studies.walking.conflict import AS_WALK, QUICK
 from kinetree.walking import Walking, walker, walking_problem
 
 PARTS: list[tuple[str, Any, str]] = [
@@ -86,7 +87,9 @@ def own(task: Walking) -> tuple[dict[str, float], dict[str, float], Any]:
     made = time.process_time()
     watch = Stopwatch()
     with watched(PARTS, watch):
-        prediction = predict(problem, start=standing(task, who), progress=False, tolerance=TOLERANCE)
+        prediction = predict(
+            problem, start=standing(task, who), **AS_WALK, progress=False, tolerance=TOLERANCE
+        )
     found = time.process_time()
     checked(who, prediction)
     ended = time.process_time()
@@ -112,8 +115,9 @@ def ipopt(task: Walking, near: Any) -> list[str]:
     for name, start in (("q = 0", standing(task, who)), ("near the solution", (times, moved))):
         for solver in ("interior", "ipopt"):
             begun = time.process_time()
+            how: dict[str, Any] = AS_WALK if solver == QUICK else {"solver": solver}
             got = predict(
-                problem, solver=solver, start=start, progress=False, tolerance=TOLERANCE, max_iterations=MOST
+                problem, start=start, **how, progress=False, tolerance=TOLERANCE, max_iterations=MOST
             )
             seconds = time.process_time() - begun
             status = got.outcome.status.name.lower()

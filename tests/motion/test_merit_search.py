@@ -166,6 +166,22 @@ def test_the_soft_stage_keeps_its_objective_in_sight():
     assert near_too == pytest.approx(near, rel=0.5) and f_too == pytest.approx(f, rel=0.5)
 
 
+def test_dearer_equations_are_kept_closer_in_the_soft_stage_and_end_in_the_same_motion():
+    problem = crouch()
+    program = problem.program
+    z = program.reduced(straight_line(problem))
+    left = []
+    for price in (2.0, 20.0, 200.0):
+        soft = Soft(program, z, Watch(program, Settings()), price=price)
+        assert soft.run()
+        rows = soft._cost(soft.z).rows[program.lower == program.upper]
+        left.append(np.abs(rows).max())
+    assert left[0] > 1.5 * left[1] and left[1] > 1.5 * left[2]
+    found = [predict(problem, solver="interior", options={"equation_price": x}) for x in (2.0, 200.0)]
+    assert all(x.solved for x in found)
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
+
+
 def test_a_search_can_be_stopped_in_the_soft_stage_and_after():
     problem = crouch()
     for limit in (2, 9):

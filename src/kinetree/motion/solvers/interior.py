@@ -29,7 +29,7 @@ from kinetree.motion.solvers.interface import (
 from kinetree.motion.solvers.merit_search import MeritSearch
 from kinetree.motion.solvers.null_space import NullSpace
 from kinetree.motion.solvers.scaled import ScaledProgram, steepness
-from kinetree.motion.solvers.soft import STEPS, Soft
+from kinetree.motion.solvers.soft import EQUAL, STEPS, Soft
 
 FAR = 0.1  # largest scaled violation at a start that needs no soft stage
 PATIENT, IMPATIENT = 200, 120  # iterations of the merit and of the filter search before the other is tried
@@ -46,7 +46,10 @@ class InteriorPoint(Solver):
     """
 
     name = "interior"
-    allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {"corrections": int}
+    allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {
+        "corrections": int,  # of second order, in one step of the filter search
+        "equation_price": float,  # in the soft stage
+    }
 
     @override
     def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
@@ -100,7 +103,8 @@ class _Run:
         program, start, scale = self.program, self.start, self.program.scale
         try:
             if start.multipliers is None and infeasibility(program, start.z) > FAR:
-                soft = Soft(program, start.z, self.watch, done)
+                price = self.options.get("equation_price", EQUAL)
+                soft = Soft(program, start.z, self.watch, done, price)
                 soft.run(min(STEPS, settings.max_iterations - done))
                 if self.watch.stopped is not None:
                     return _stopped(program, soft, self.watch.stopped)

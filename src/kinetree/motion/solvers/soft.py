@@ -17,7 +17,7 @@ from kinetree.errors import KinetreeError
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Watch
 
-EQUAL, OPEN, BOUND = 7.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
+EQUAL, OPEN, BOUND = 20.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
 NARROW = 0.3  # violations of bounds count relative to the distance of these, if that is between this and 1
 STEPS = 60
 LEAST_SIZE = 0.03  # of the objective: where it falls below, it is measured by a smaller unit from then on
@@ -39,12 +39,14 @@ class _Cost(NamedTuple):
 class Soft:
     """The stage: its present point ``z``, and the number of its ``iteration``, after ``done`` before."""
 
-    def __init__(self, program: NonlinearProgram, z: Array, watch: Watch, done: int = 0) -> None:
+    def __init__(
+        self, program: NonlinearProgram, z: Array, watch: Watch, done: int = 0, price: float = EQUAL
+    ) -> None:
         self.program, self.watch, self.iteration = program, watch, done
         self.z = np.clip(z, program.x_lower, program.x_upper)
         self.damping = FIRST_DAMPING
         self.equal = program.lower == program.upper
-        self.price = np.where(self.equal, EQUAL, OPEN)
+        self.price = np.where(self.equal, price, OPEN)
         self.bound_price = BOUND / np.clip(program.x_upper - program.x_lower, NARROW, 1.0) ** 2
 
     def run(self, most: int = STEPS) -> bool:

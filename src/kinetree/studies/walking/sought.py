@@ -19,6 +19,7 @@ from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
 from kinetree.studies.walking.checks import checked
+from kinetree.studies.walking.conflict import first_step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
 from kinetree.studies.walking.task import Walking
 
@@ -109,7 +110,7 @@ class _Search:
         """The motion that solves a problem, from a start."""
         if self.end is not None:
             self.given["time_limit"] = max(self.end - perf_counter(), 1e-9)
-        found = predict(problem, start=start, **self.given)
+        found = first_step(problem, start, self.given)
         self.given["starts"] = 1
         return found
 

@@ -20,7 +20,6 @@ from kinetree.model.human.joints import mirror_image
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
-from kinetree.motion.predict import predict
 from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
@@ -28,6 +27,7 @@ from kinetree.result.result import Result
 from kinetree.state import Wrench
 from kinetree.studies.gait.ground import ground_variables
 from kinetree.studies.walking.checks import checked
+from kinetree.studies.walking.conflict import first_step
 from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import FEET, Step
 from kinetree.studies.walking.problem import ROOT, Walker, walker, walking_problem
@@ -37,6 +37,7 @@ from kinetree.studies.walking.verified import Verified
 CONTINUES = 1e-3  # rad, 1e-2 rad/s: what steps may differ by where they meet
 FREE = 1e-6  # relative to the weight: what the free pelvis may need
 ACROSS = np.array([1.0, -1.0, 1.0])
+USUAL: dict[str, Any] = {"solver": "auto", "max_iterations": 1000, "time_limit": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +136,9 @@ def _even(task: Walking, search: dict[str, Any]) -> Prediction:
     even = task.changed(left_hand=hands, right_hand=hands, strength=both)
     who = walker(even)
     first = np.array([0.0, even.duration]), np.zeros((2, who.mechanism.n_dof))
-    own = {
-        name: search[name] for name in ("solver", "tolerance", "max_iterations", "progress") if name in search
-    }
-    return predict(walking_problem(even, who), start=first, **own)
+    names = ("solver", "tolerance", "max_iterations", "progress")
+    own: dict[str, Any] = {name: search[name] for name in names if name in search}
+    return first_step(walking_problem(even, who), first, {**USUAL, **own})
 
 
 def _solved(prediction: PhasedPrediction) -> Check:
