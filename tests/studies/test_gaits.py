@@ -176,13 +176,18 @@ def test_jump_is_ballistic_and_lands_at_rest():
 
 def test_forward_leap_holds_its_feet_and_lands_on_the_ground():
     """Feet neither slip nor ring before they leave; followed on springy ground it stays upright."""
-    found = kt.gaits.jump(kt.zoo.planar_biped(), height=0.05, distance=0.15)
+    robot = kt.zoo.planar_biped()
+    found = kt.gaits.jump(robot, height=0.05, distance=0.15)
     assert found.passed, str(found)
     assert found.checks["feet"].value < 1e-4
     check = found.followed().audit["tracked"]
     assert check.passed, str(check)
     run = found.track(times=201)
     assert found.strays(run) < 0.02  # by computed torque at the joints 0.07 m
+    turns = [robot.joint_index(name) for name in found.who.turns]
+    pitch = np.concatenate([part.q[:, turns] for part in found.prediction.parts])
+    leans = np.abs(pitch - pitch[0]).max()  # predicted, so it is no fall
+    assert leans > 0.5 and run.audit["tilt"].tolerance == pytest.approx(1.0 + leans, abs=0.01)
     stands = np.asarray(run.time.values) > 0.95 * float(run.time.values[-1])
     q = np.asarray(run.q.values)[stands]
     assert np.abs(q[:, :2] - found.prediction.parts[-1].q[-1, :2]).max() < 0.02

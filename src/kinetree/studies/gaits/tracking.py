@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.simulate import simulate
-from kinetree.studies.gaits.walker import Legged
+from kinetree.simulation.verdicts import Verdicts
+from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.trajectories.base import Trajectory
 
 FALLEN = 0.7  # of the height of the trunk at the start
 TILTED = 0.8  # rad, of the trunk, from what a path asks for
+TILTS = 201  # samples of a path
 
 
 def upright_until(who: Legged, run: Result, path: Trajectory) -> int:
@@ -27,11 +31,25 @@ def upright_until(who: Legged, run: Result, path: Trajectory) -> int:
     return int(fell[0]) if len(fell) else len(t) - 1
 
 
+def largest_tilt(who: Legged, path: Trajectory) -> float:
+    """By how much the trunk of a path tilts at most from where it starts (rad)."""
+    q = np.stack([path.at(float(t)).q for t in np.linspace(0.0, path.duration, TILTS)])
+    R = forward_kinematics(who.mechanism, q)[who.mechanism.links[0].body.name][0]
+    up = np.eye(3)[AXES.index(who.up)]
+    along = np.clip((R @ (R[0].T @ up)) @ up, -1.0, 1.0)
+    return float(np.arccos(along).max())
+
+
 def tracked(
     who: Legged, path: Trajectory, law: Any, ground: Ground | None, options: dict[str, Any]
 ) -> Result:
-    """A simulation on the ground from the start of a path, under a law that follows it."""
+    """A simulation on the ground from the start of a path, under a law that follows it.
+
+    A trunk has fallen if it tilts further than one may beyond what the path asks of it.
+    """
     start = path.at(0.0)
     soil = Ground.of(who.mechanism) if ground is None else ground
-    given = {"progress": False, **options}
+    usual = Verdicts()
+    judged = replace(usual, tilt=float(usual.tilt or 0.0) + largest_tilt(who, path))
+    given = {"progress": False, "verdicts": judged, **options}
     return simulate(who.mechanism, start.q, start.qd, path.duration, controller=law, ground=soil, **given)
