@@ -252,3 +252,15 @@ def test_numbers_of_arrays_are_numbers_and_steps_of_a_person_share_its_bodies():
     )
     assert taken.mechanism.mass == pytest.approx(plain.mechanism.mass - 2.0)
     assert walker(Walking(height=np.array(1.8), hand=2.0, speed=1.0)).mechanism is plain.mechanism
+
+
+def test_a_search_goes_on_where_no_other_solver_is_installed(monkeypatch):
+    """As after `pip install kinetree` without extras: patience ends, then all iterations are used."""
+    from kinetree.motion.solvers.choice import SOLVERS
+    from kinetree.studies.walking import conflict
+
+    monkeypatch.setattr(SOLVERS["ipopt"], "is_installed", lambda: False)
+    monkeypatch.setattr(conflict, "PATIENT", 34)
+    found = kt.walking.walk(progress=False)
+    assert found.passed and found.prediction.iterations > 34, str(found)
+    assert found.prediction.asked["solver"] == "auto" and found.prediction.asked["options"] == {}

@@ -45,11 +45,12 @@ def first_step(problem: Problem, start: Any, search: dict[str, Any]) -> Predicti
     quick = {**search, **AS_WALK, "max_iterations": patience}
     found = predict(problem, start=start, **quick)
     found.asked = {**found.asked, "solver": search["solver"], "options": {}, "max_iterations": most}
-    if found.solved_at_samples or found.outcome.status in STOPPED or is_hopeless(found) or not solvers[1:]:
+    if found.solved_at_samples or found.outcome.status in STOPPED or is_hopeless(found):
         return found
     left = None if limit is None else max(limit - found.seconds, 1e-9)
-    other = predict(problem, start=start, **{**search, "solver": solvers[1], "time_limit": left})
-    other.asked = {**other.asked, "solver": search["solver"]}
+    then = {"solver": solvers[1]} if solvers[1:] else AS_WALK  # the only one gets all iterations
+    other = predict(problem, start=start, **{**search, **then, "time_limit": left})
+    other.asked = {**other.asked, "solver": search["solver"], "options": {}}
     return min(found, other, key=lambda x: (not x.solved_at_samples, x.max_violation))
 
 
