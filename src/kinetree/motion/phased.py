@@ -17,7 +17,7 @@ from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
-from kinetree.motion.search.search import Search, checked_settings, searched_from
+from kinetree.motion.search.search import Search, checked_settings, reference_size, searched_from
 from kinetree.motion.search.start import given_motion, regridded
 from kinetree.motion.solvers.choice import SolverName, chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
@@ -73,6 +73,9 @@ def predict_phases(
     saver = None if save is None else Saver(program, save, force, made)
     search = Search(program, solvers, settings, saver, begun, asked.conflicts)
     first = _first_start(asked, start)
+    part = max(problem.regularization for problem in asked.problems)
+    if any(x.rough for x in program.programs):
+        search.smoothing = part * reference_size(program, asked.straight_start())
     found = made(search.run(first, asked.random_start, starts, rng, trials, progress))
 
     def again(asked: PhasedProblem, **own: Any) -> PhasedPrediction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -17,7 +18,7 @@ from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
-from kinetree.motion.search.search import Search, checked_settings, searched_from
+from kinetree.motion.search.search import Search, checked_settings, reference_size, searched_from
 from kinetree.motion.search.start import given_motion, random_start, regridded, result_motion, straight_line
 from kinetree.motion.solvers.choice import SolverName, chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
@@ -94,6 +95,8 @@ def predict(
         Start(by_chance(rng)) if isinstance(start, str) and start == RANDOM else _first_start(problem, start)
     )
     _refuse_open_start(problem, first)
+    if program.rough:
+        search.smoothing = problem.regularization * reference_size(program, _reference(problem, start, first))
     _hint_at_degrees(problem)
     found = made(search.run(first, by_chance, starts, rng, trials, progress))
 
@@ -131,6 +134,16 @@ def _refuse_open_start(problem: Problem, start: Start) -> None:
                 f"{error}. This motion cannot be the initial guess: choose an end on the branch of the "
                 f"start, or give an initial motion, predict(problem, start=(times, positions))"
             ) from None
+
+
+def _reference(problem: Problem, given: Given, first: Start) -> Array:
+    """The motion whose objective is the measure of a price on roughness: the straight one, if it exists."""
+    if given is not None:
+        with suppress(AssemblyError):
+            z = problem.program.reduced(straight_line(problem))
+            problem.program.constraints(z)
+            return z
+    return first.z
 
 
 def _from_prediction(problem: Problem, start: Prediction) -> Start:

@@ -20,6 +20,7 @@ from kinetree.study.values import (
     Gains,
     Limits,
     Names,
+    NotNegative,
     Numbers,
     Positions,
     Positive,
@@ -290,6 +291,11 @@ class SplineTable(Table):
         None, description="Instants by phase instead of samples, for constraints and objectives alike."
     )
     sizes: dict[str, Positive] = Field({}, description="Scale of joints for solvers (rad, m); default 1.")
+    regularization: NotNegative | None = Field(
+        None,
+        description="Price on rough joint profiles, relative to the objective; it decides what the "
+        "objective leaves open. 0: none; default 1e-7.",
+    )
 
 
 if TYPE_CHECKING:

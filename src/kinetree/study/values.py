@@ -26,6 +26,14 @@ def as_positive(value: object) -> float:
     return x
 
 
+def as_not_negative(value: object) -> float:
+    """A number of at least zero."""
+    x = as_number(value)
+    if x < 0.0:
+        raise ValueError(f"must be a number >= 0, got {x:g}")
+    return x
+
+
 def as_allowed(value: object) -> float | bool:
     """A number above zero, or false: anything is allowed."""
     return False if value is False else as_positive(value)
@@ -134,6 +142,9 @@ POSITIONS = _per_joint_schema(ANGLE)
 
 Positive = Annotated[
     float, PlainValidator(as_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
+]
+NotNegative = Annotated[
+    float, PlainValidator(as_not_negative), WithJsonSchema({"type": "number", "minimum": 0})
 ]
 Allowed = Annotated[
     float | bool,

@@ -18,6 +18,7 @@ from kinetree.motion.terms.effort import Time
 
 WORTH = 1e-6  # multipliers below this fraction of the largest are not named
 MOST = 6  # lines of each kind
+TIE = 1e-2  # part of the objective up to which a price on roughness only decides ties
 CROWDED = 0.7  # equations per unknown from which few motions are left
 HURRIED = {"torque limit", "velocity limit", "acceleration limit", "strength limit", "torque rate limit"}
 HURRIED |= {"joint reaction limit", "end-effector speed limit", "unknown force", "friction cone"}
@@ -115,9 +116,21 @@ def _finer(problem: Problem, outcome: Outcome, check: Check) -> Iterator[str]:
         )
 
 
+def _smoothed(problem: Problem, outcome: Outcome) -> Iterator[str]:
+    """What the price on roughness decides, if it is more than a tie."""
+    program = problem.program
+    part = outcome.smoothing * program.roughness(outcome.z) / max(abs(program.cost(outcome.z)), 1e-12)
+    if part > TIE:
+        less = 0.1 * problem.regularization
+        yield (
+            f"The price on rough joint profiles is {100.0 * part:.2g} % of the objective, which leaves some "
+            f"joints nearly free; predict(problem.changed(regularization={less:.0e})) lowers it."
+        )
+
+
 def objective_apart(problem: Problem, outcome: Outcome, check: Check) -> float:
     """By how much the objective of the search and the recomputed one differ, relatively."""
-    stated = problem.program.objective(outcome.z) / problem.program.scale
+    stated = problem.program.cost(outcome.z)
     return abs(stated - check.objective) / max(abs(check.objective), outcome.least, 1e-12)
 
 
@@ -130,6 +143,7 @@ def _advice(
         yield from whirling(problem, check)
         yield from swinging(problem, x, check)
         yield from _finer(problem, outcome, check)
+        yield from _smoothed(problem, outcome)
         return
     found = problem.conflicts()
     held = [*found, *strained(problem)]

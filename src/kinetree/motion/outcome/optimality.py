@@ -47,7 +47,15 @@ class Optimality(NamedTuple):
 
 
 def optimality(program: NonlinearProgram, outcome: Outcome) -> Optimality:
-    """The figures at the end of a search."""
+    """The figures at the end of a search, for the objective with the price on roughness that it had."""
+    before, program.smoothing = program.smoothing, outcome.smoothing
+    try:
+        return _optimality(program, outcome)
+    finally:
+        program.smoothing = before
+
+
+def _optimality(program: NonlinearProgram, outcome: Outcome) -> Optimality:
     z, g = outcome.z, program.constraints(outcome.z)
     size = 1.0 / reference(program, outcome)
     y, low, high = (size / outcome.scale * x for x in (outcome.multipliers, *outcome.bound_multipliers))

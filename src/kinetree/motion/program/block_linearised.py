@@ -243,6 +243,7 @@ class BlockLinearised(Linearised):
                 C[block.part], full[block.part] = block.matrix, w
                 form.combined.append((block.forces, C, full))
         H = np.asfortranarray(s.program.scale * s.constant(self.at)) if s.forms else _zeros(s.program.n)
+        s.program.add_rough_squares(H)
         self.map.add_squares(self.A, form, H)
         self.rest.add_squares(weight[s.other], H)
         return H

@@ -18,6 +18,10 @@ class NonlinearProgram(ABC):
     Entries of the Jacobian are at (``jacobian_rows``, ``jacobian_columns``), those of the Hessian's lower
     triangle at (``hessian_rows``, ``hessian_columns``). ``scale`` is what the objective is multiplied by,
     ``durations`` are the unknowns that are times (s), ``squares`` says whether f is a sum of squares.
+
+    f has a small price on roughness where a problem asks for one, so that directions that its objective
+    leaves open have an optimum, too: ``smoothing``, in units of the objective. ``easing`` is a further weight
+    of roughness in the scaled f, which a search may use on its way and takes away in the end.
     """
 
     n: int
@@ -33,6 +37,8 @@ class NonlinearProgram(ABC):
     durations: Integers
     scale: float
     squares: bool
+    smoothing: float = 0.0
+    easing: float = 0.0
 
     @abstractmethod
     def expect_derivatives(self, z: Array) -> None:
@@ -110,6 +116,18 @@ class NonlinearProgram(ABC):
         H = np.zeros((self.n, self.n), order="F")
         H[self.hessian_rows, self.hessian_columns] = entries
         return H
+
+    def cost(self, z: Array) -> float:
+        """The objective that was asked for: neither scaled nor with a price on roughness."""
+        return self.objective(z) / self.scale
+
+    def roughness(self, z: Array) -> float:
+        """How rough the joints are that may have a price on it; 0 if none has."""
+        return 0.0
+
+    def roughness_slope(self, z: Array) -> Array:
+        """Its derivatives by z."""
+        return np.zeros(self.n)
 
     @abstractmethod
     def duration(self, z: Array) -> float:

@@ -225,6 +225,43 @@ class PhasesProgram(NonlinearProgram):
         return float(sum(self._factor(program) * program.objective(part) for program, part in self._each(z)))
 
     @override
+    def cost(self, z: Array) -> float:
+        """The objective that was asked for: the sum over the phases."""
+        return sum(program.cost(part) for program, part in self._each(z))
+
+    @override
+    def roughness(self, z: Array) -> float:
+        """The sum over the phases."""
+        return sum(program.roughness(part) for program, part in self._each(z))
+
+    @override
+    def roughness_slope(self, z: Array) -> Array:
+        """Its derivatives by z."""
+        return np.concatenate([program.roughness_slope(part) for program, part in self._each(z)])
+
+    @property
+    def smoothing(self) -> float:
+        """The price on roughness, in units of the objective: one for all phases."""
+        return max(program.smoothing for program in self.programs)
+
+    @smoothing.setter
+    def smoothing(self, price: float) -> None:
+        """Set it."""
+        for program in self.programs:
+            program.smoothing = price
+
+    @property
+    def easing(self) -> float:
+        """The further weight of roughness in the scaled objective."""
+        return max(self._factor(program) * program.easing for program in self.programs)
+
+    @easing.setter
+    def easing(self, weight: float) -> None:
+        """Set it."""
+        for program in self.programs:
+            program.easing = weight / self._factor(program)
+
+    @override
     def gradient(self, z: Array) -> Array:
         """df/dz."""
         return np.concatenate(

@@ -6,7 +6,7 @@ Sparsity and index maps are made once; each evaluation is a few calls on all sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
@@ -45,6 +45,7 @@ from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bo
 from kinetree.motion.program.linearised import Linearised
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.nonlinear import NonlinearProgram
+from kinetree.motion.program.roughness import Roughness
 from kinetree.motion.terms.contract import TORQUE, Acting, Bounded, Changes, LinearRows, Quantity, Rows
 from kinetree.motion.terms.functions import TorqueEnergy, TorquePower, TorqueSum
 from kinetree.state import Wrench
@@ -63,7 +64,11 @@ class Weighed(NamedTuple):
 
 
 class Program(NonlinearProgram):
-    """The program of a setting: weighted integrands (None: 1) and bounded functions."""
+    """The program of a setting: weighted integrands (None: 1) and bounded functions.
+
+    ``rough`` maps columns of joints that may get a price on roughness to their sizes (rad, m); ``smoothing``
+    is that price, in units of the objective.
+    """
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class Program(NonlinearProgram):
         bounded: Sequence[Bounded],
         loads: Loads,
         acting: Sequence[Acting] = (),
+        rough: Mapping[int, float] | None = None,
     ) -> None:
         self.setting, unknowns = setting, setting.unknowns
         T = setting.duration[0]
@@ -119,7 +125,7 @@ class Program(NonlinearProgram):
             ChangeBlock(weight, x, part, places, None if self.timed else T, mean)
             for (weight, x, mean), part in own
         ]
-        self.scale = 1.0
+        self.scale, self.smoothing, self.rough = 1.0, 0.0, dict(rough or {})
         self._lay_out()
         self._evaluation: Evaluation | None = None
         self.counts = {"values": 0, "derivatives": 0, "curvatures": 0}
@@ -282,7 +288,47 @@ class Program(NonlinearProgram):
     @override
     def objective(self, z: Array) -> float:
         """f(z), scaled."""
-        return self.scale * self._objective(self.evaluation(z))
+        found = self.scale * self._objective(self.evaluation(z))
+        return found + self._price * self.roughness(z) if self._price else found
+
+    @override
+    def cost(self, z: Array) -> float:
+        """The objective that was asked for."""
+        return self._objective(self.evaluation(z))
+
+    @cached_property
+    def _roughness(self) -> Roughness:
+        return Roughness(self, self.rough)
+
+    @property
+    def _price(self) -> float:
+        """Of roughness, in the scaled objective."""
+        return self.scale * self.smoothing + self.easing
+
+    @override
+    def roughness(self, z: Array) -> float:
+        """How rough the joints are that may have a price on it."""
+        return self._roughness.value(z) if self.rough else 0.0
+
+    @override
+    def roughness_slope(self, z: Array) -> Array:
+        """Its derivatives by z."""
+        return self._roughness.slope(z) if self.rough else np.zeros(self.n)
+
+    @cached_property
+    def _rough_entries(self) -> Array:
+        """Second derivatives of roughness in the order of the Hessian's entries."""
+        return self._roughness.entries(self.hessian_rows, self.hessian_columns)
+
+    @cached_property
+    def rough_matrix(self) -> Array:
+        """Second derivatives of roughness, (n, n)."""
+        return self._roughness.matrix()
+
+    def add_rough_squares(self, H: Array) -> None:
+        """Add the Hessian of the price on roughness to H (n, n)."""
+        if self._price:
+            H += self._price * self.rough_matrix
 
     def _objective(self, at: Evaluation) -> float:
         integrals, means = self._mean(at)
@@ -301,7 +347,11 @@ class Program(NonlinearProgram):
     @override
     def gradient(self, z: Array) -> Array:
         """df/dz."""
-        at = self.evaluation(z)
+        found = self._objective_gradient(self.evaluation(z))
+        return found + self._price * self.roughness_slope(z) if self._price else found
+
+    def _objective_gradient(self, at: Evaluation) -> Array:
+        """The same without the price on roughness."""
         if self.structure is not None:
             return self._block_gradient(at, self.structure)
         T, (integrals, _) = at.motion.duration, self._mean(at)
@@ -516,7 +566,7 @@ class Program(NonlinearProgram):
 
     def _collected(self, at: Evaluation, factor: float) -> Array:
         """Entries of the second derivatives of all that was weighed."""
-        factor = factor * self.scale
+        of_objective, factor = factor, factor * self.scale
         points, mixed, twice = at.curvature()
         unknowns = self.setting.unknowns
         entries, total = np.zeros(len(self.hessian_rows)), np.zeros(unknowns.size)
@@ -531,6 +581,8 @@ class Program(NonlinearProgram):
             for changes in self.changes:
                 squares = changes.squares(at, self.n)
                 entries[self._change_entries] += factor * squares[self._change_places]
+        if self._price and of_objective:
+            entries += of_objective * self._price * self._rough_entries
         if not self.timed:
             return entries
         last = unknowns.duration_place

@@ -35,6 +35,11 @@ from kinetree.motion.solvers.threads import one_thread
 ENOUGH = 600  # iterations after which the next solver is tried
 NOTHING = 1e-9  # objectives below this are no measure of size
 SMALL = 1e-6  # of the objective at the start: less counts as nothing
+MOST_SMOOTHING = 0.5  # part of the objective that a price on roughness may be
+LOWER, LEAST = (
+    1e-2,
+    1e-5,
+)  # factor by which it is reduced where it is more, and the least before it is dropped
 FINAL = (Status.SOLVED, Status.TIME, Status.INTERRUPTED)
 
 
@@ -77,15 +82,21 @@ def scale_objective(program: NonlinearProgram, start: Start, other: Callable[[],
     A motion that costs nothing says nothing about others: then the size of an ``other`` one counts.
     """
     program.scale = 1.0
-    size = abs(program.objective(start.z))
+    size = abs(program.cost(start.z))
     _check_numbers(program, start.z, size)
     if not size > NOTHING:
-        size = 1e-3 * abs(program.objective(other()))
+        size = 1e-3 * abs(program.cost(other()))
     program.scale = 1.0 / size if np.isfinite(size) and size > NOTHING else 1.0
     if start.multipliers is not None:
         start.multipliers = start.multipliers * program.scale
         low, high = start.bound_multipliers or (np.zeros(program.n), np.zeros(program.n))
         start.bound_multipliers = low * program.scale, high * program.scale
+
+
+def reference_size(program: NonlinearProgram, z: Array) -> float:
+    """What a price on roughness is relative to: the objective of a simple motion, 0 if it has none."""
+    size = abs(program.cost(z))
+    return size if np.isfinite(size) else 0.0
 
 
 def _check_numbers(program: NonlinearProgram, z: Array, objective: float) -> None:
@@ -110,6 +121,7 @@ class Search:
     conflicts: Callable[[], list[str]] = list  # reasons why there can be no such motion
     least: float = 0.0  # objectives below this are no measure of size
     course: Course | None = None
+    smoothing: float = 0.0  # price on roughness, in units of the objective
 
     def run(
         self,
@@ -133,16 +145,18 @@ class Search:
         self.least = SMALL / program.scale
         found: list[Outcome] = []
         for start in chain([first], map(Start, further)):
+            program.smoothing = self.smoothing
             outcome = self._from(start)
             found.append(outcome)
-            value, duration = program.objective(outcome.z), program.duration(outcome.z)
-            trials.append(Trial(outcome.status, value / program.scale, duration, outcome.iterations))
+            value, duration = program.cost(outcome.z), program.duration(outcome.z)
+            trials.append(Trial(outcome.status, value, duration, outcome.iterations))
             if self.course is not None:
                 self.course.end_start(perf_counter() - self.begun)
             if self.saver is not None:
                 self.saver.keep(outcome)
             if outcome.status in (Status.TIME, Status.INTERRUPTED):
                 break
+        program.smoothing = 0.0  # which is part of the search, not of the program
         return min(found, key=lambda outcome: rank(program, outcome))
 
     def _from(self, start: Start) -> Outcome:
@@ -152,11 +166,25 @@ class Search:
             own = self.settings
             if solver is not self.solvers[-1]:  # another one is waiting
                 own = replace(own, max_iterations=min(own.max_iterations, ENOUGH))
-            found.append(self._solve(solver, start, own))
+            found.append(self._smoothed(solver, start, own))
             hopeless = [x for x in found if x.status is Status.INFEASIBLE]
             if found[-1].status in FINAL or len(hopeless) == 2 or (hopeless and self.conflicts()):
                 break
         return min(found, key=lambda outcome: rank(self.program, outcome))
+
+    def _smoothed(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
+        """One solver from one start, with a price on roughness that is a small part of the objective."""
+        program, outcome = self.program, self._solve(solver, start, settings)
+        while program.smoothing and outcome.status is Status.SOLVED:
+            price = program.smoothing * program.roughness(outcome.z)
+            if price <= MOST_SMOOTHING * max(abs(program.cost(outcome.z)), outcome.least):
+                break
+            lower = LOWER * program.smoothing
+            program.smoothing = lower if lower > LEAST * self.smoothing else 0.0
+            again = self._solve(solver, _continued(program, outcome, warm=True), settings)
+            again.iterations += outcome.iterations
+            outcome = again
+        return outcome
 
     def _solve(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
         """One solver from one start; where it is not the best in the scale of its end, from there again.
@@ -208,11 +236,17 @@ class Search:
             outcome = replace(outcome, z=watch.best, status=watch.stopped)
         elif outcome.status is Status.INFEASIBLE and watch.best is not None:  # it may have been nearer before
             outcome.z = min(outcome.z, watch.best, key=lambda z: infeasibility(program, z))
-        outcome = replace(outcome, seconds=perf_counter() - since, scale=program.scale, least=self.least)
+        outcome = replace(
+            outcome,
+            seconds=perf_counter() - since,
+            scale=program.scale,
+            least=self.least,
+            smoothing=program.smoothing,
+        )
         outcome.z = np.clip(outcome.z, program.x_lower, program.x_upper)
         if course is not None and watch.stopped is None:
-            value, worst = program.objective(outcome.z), infeasibility(program, outcome.z)
-            course(Progress(outcome.iterations, value / program.scale, worst, watch.seconds))
+            value, worst = program.cost(outcome.z), infeasibility(program, outcome.z)
+            course(Progress(outcome.iterations, value, worst, watch.seconds))
         return outcome
 
 

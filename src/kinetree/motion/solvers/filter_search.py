@@ -1,6 +1,8 @@
 """Interior point with the exact Hessian from the first step, and a filter that judges steps.
 
-Filter line search and barrier strategy of Waechter and Biegler, Mathematical Programming 106 (2006).
+Filter line search and barrier strategy of Waechter and Biegler, Mathematical Programming 106 (2006). Where a
+program has a price on roughness, the search begins with a high one that falls with mu: it then follows a path
+of smooth motions instead of wandering where the objective is nearly flat, where rounding errors would decide.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ MOST_HASTE = 0.8  # of a duration that one iteration may take away: torques grow
 SHORTEST_STEP = 1e-7
 CENTRED = 10.0  # multipliers stay within this factor of mu / distance where mu begins to be lowered stepwise
 FRESH_STARTS = 5  # with new slacks and multipliers where no step helps but nothing is violated
+EASING, MOST_EASING = 0.5, 5e-4  # further price on roughness: this times mu, at most so much
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
 
 
@@ -63,6 +66,7 @@ class FilterSearch:
     ) -> None:
         self.program, self.settings, self.watch = program, settings, watch
         self.barrier = Barrier(program)
+        self.eased = program.smoothing > 0.0 and not len(program.durations)
         self.rows = Rows(program, self.barrier)
         self.corrections = options.get("corrections", CORRECTIONS)
         warm = start.multipliers is not None
@@ -105,9 +109,17 @@ class FilterSearch:
 
     def run(self) -> tuple[Status, str]:
         """Iterate until optimal, stopped, or stuck."""
+        try:
+            return self._run()
+        finally:
+            self.program.easing = 0.0
+
+    def _run(self) -> tuple[Status, str]:
         tolerance = self.settings.tolerance
         for iteration in range(self.iteration, self.settings.max_iterations + 1):
             self.iteration = iteration
+            if self.eased:
+                self._ease()
             violated = float(np.abs(self.sizes * self.c).max(initial=0.0))
             if not self.watch.see(iteration, self.at.v[: self.program.n], self.f, violated):
                 assert self.watch.stopped is not None
@@ -124,6 +136,18 @@ class FilterSearch:
             if ended is not None:
                 return ended
         return Status.ITERATIONS, "iteration limit"
+
+    def _ease(self) -> None:
+        """Let the further price on roughness follow mu."""
+        program, z, weight = self.program, self.at.v[: self.program.n], min(MOST_EASING, EASING * self.mu)
+        change = weight - program.easing
+        if change:
+            program.easing, slope = weight, change * program.roughness_slope(z)
+            self.f, self.slope, self.dual = (
+                self.f + change * program.roughness(z),
+                self.slope + slope,
+                self.dual + slope,
+            )
 
     def _newton(self) -> Newton:
         return Newton(self.barrier, self.rows, self.at, self.J, self.dual)

@@ -84,6 +84,7 @@ class Outcome:
     seconds: float = 0.0
     scale: float = 1.0  # what the objective was multiplied by
     least: float = 0.0  # objectives below this are no measure of size
+    smoothing: float = 0.0  # price on roughness, in units of the objective
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,9 @@ class Watch:
         if key < self._best_key:
             self._best_key, self.best = key, np.array(z)
         if self.report is not None:
-            self.report(Progress(iteration, objective / self.program.scale, infeasibility, self.seconds))
+            priced = self.program.smoothing > 0.0
+            value = self.program.cost(z) if priced else objective / self.program.scale
+            self.report(Progress(iteration, value, infeasibility, self.seconds))
         return self.goes_on()
 
     def goes_on(self) -> bool:
@@ -206,4 +209,4 @@ def rank(program: NonlinearProgram, outcome: Outcome) -> tuple[bool, float, floa
     """The smaller the better: solved ones first, then the least violation, then the objective."""
     solved = outcome.status is Status.SOLVED
     violation = 0.0 if solved else infeasibility(program, outcome.z)
-    return not solved, violation, program.objective(outcome.z)
+    return not solved, violation, program.cost(outcome.z)

@@ -38,6 +38,41 @@ class ScaledProgram(NonlinearProgram):
         return self.program.objective(z)
 
     @override
+    def cost(self, z: Array) -> float:
+        """The objective that was asked for."""
+        return self.program.cost(z)
+
+    @override
+    def roughness(self, z: Array) -> float:
+        """Of the program."""
+        return self.program.roughness(z)
+
+    @override
+    def roughness_slope(self, z: Array) -> Array:
+        """Its derivatives by z."""
+        return self.program.roughness_slope(z)
+
+    @property
+    def smoothing(self) -> float:
+        """The price on roughness."""
+        return self.program.smoothing
+
+    @smoothing.setter
+    def smoothing(self, price: float) -> None:
+        """Set it."""
+        self.program.smoothing = price
+
+    @property
+    def easing(self) -> float:
+        """The further weight of roughness."""
+        return self.program.easing
+
+    @easing.setter
+    def easing(self, weight: float) -> None:
+        """Set it."""
+        self.program.easing = weight
+
+    @override
     def gradient(self, z: Array) -> Array:
         """df/dz."""
         return self.program.gradient(z)

@@ -391,6 +391,10 @@ class Objective(Term, ABC):
     def integrand(self, setting: Setting) -> Quantity | Changes | None:
         """The function to integrate, one number at each sample; None stands for 1."""
 
+    def smooths(self, setting: Setting) -> Sequence[int]:
+        """Joints whose whole profile the term determines, so that they need no price on roughness."""
+        return ()
+
 
 class Constraint(Term, ABC):
     """A condition that the motion must satisfy.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from typing_extensions import override
@@ -45,6 +45,11 @@ class SquaredAcceleration(Objective):
         matrix, weights, chosen = _each(setting, self.joints, self.weights, self.family)
         return MotionSquares(2, matrix, weights, np.zeros(len(chosen)))
 
+    @override
+    def smooths(self, setting: Setting) -> Sequence[int]:
+        """Joints whose profile it determines."""
+        return setting.moving_joints(self.joints, self.family)
+
 
 class Posture(Objective):
     """Integral of sum_j w_j (q_j - position_j)^2 dt: joints stay near a posture.
@@ -68,6 +73,11 @@ class Posture(Objective):
         if not np.isfinite(target).all():
             raise InputError(f"position of {self.family} must be finite, got {target.tolist()}")
         return MotionSquares(0, matrix, weights, target)
+
+    @override
+    def smooths(self, setting: Setting) -> Sequence[int]:
+        """Joints whose profile it determines."""
+        return setting.moving_joints(self.joints, self.family)
 
 
 class SquaredSum(Objective):

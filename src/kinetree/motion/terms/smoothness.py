@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ class Jerk(Objective):
         columns = [setting.column[j] for j in chosen]
         weights[columns] = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)
         return _SquaredJerk(weights)
+
+    @override
+    def smooths(self, setting: Setting) -> Sequence[int]:
+        """Joints whose profile it determines."""
+        return setting.spline_joints(self.joints, self.family)
 
 
 class _SquaredJerk(Chained):
@@ -105,8 +111,7 @@ class Tracking(Objective):
     @override
     def integrand(self, setting: Setting) -> Function:
         """What is integrated over the motion."""
-        chosen = setting.moving_joints(self.joints, self.family)
-        own = setting.mechanism.joint_names
+        chosen, own = self.smooths(setting), setting.mechanism.joint_names
         if self.names is None:
             if self.reference.shape[1] != len(own):
                 raise InputError(
@@ -114,8 +119,6 @@ class Tracking(Objective):
                 )
             columns = chosen
         else:
-            if self.joints is None:
-                chosen = [j for j in chosen if own[j] in self.names]
             missing = [own[j] for j in chosen if own[j] not in self.names]
             if missing or not chosen:
                 raise InputError(
@@ -125,6 +128,14 @@ class Tracking(Objective):
         weights = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)
         places = [setting.column[j] for j in chosen]
         return _Distance(places, weights, self.s, self.reference[:, columns])
+
+    @override
+    def smooths(self, setting: Setting) -> list[int]:
+        """Joints that follow the reference."""
+        chosen, own = setting.moving_joints(self.joints, self.family), setting.mechanism.joint_names
+        if self.names is not None and self.joints is None:
+            return [j for j in chosen if own[j] in self.names]
+        return list(chosen)
 
 
 class _Distance(Function):

@@ -372,7 +372,7 @@ def _standing(
     found += [row for foot in who.feet for row in _push(who, foot)]
     return Problem(
         who.mechanism, objective=objective, constraints=found, duration=T, segments=n, samples=2,
-        frozen=_kept(who),
+        frozen=_kept(who), regularization=0.0,
     )  # fmt: skip
 
 
@@ -404,7 +404,7 @@ def _flying(who: Legged, T: float, moved: Array, n: int) -> Problem:
             found.append(PointVelocity(foot.body, np.zeros(3), point=foot.points[j], axes=axis, at="end"))
     return Problem(
         who.mechanism, objective=objective, constraints=found, duration=T, segments=n, samples=2,
-        frozen=_kept(who),
+        frozen=_kept(who), regularization=0.0,
     )  # fmt: skip
 
 

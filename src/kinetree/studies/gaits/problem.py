@@ -120,6 +120,7 @@ def gait_problem(plan: Plan) -> Problem:
         degree=DEGREE,
         samples=2,
         frozen={name: 0.0 for name in who.held},
+        regularization=0.0,
     )
 
 

@@ -314,6 +314,7 @@ def lifting_problem(task: Lifting | None = None, who: Lifter | None = None) -> P
         segments=task.points,
         samples=3,
         frozen=who.held,
+        regularization=0.0,
     )
 
 

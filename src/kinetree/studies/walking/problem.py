@@ -392,6 +392,7 @@ def walking_problem(
         samples=plan.samples,
         frozen=frozen,
         sizes={x: 0.1, z: 0.1},  # decimetres: solvers see numbers of the size of angles
+        regularization=0.0,
     )
 
 

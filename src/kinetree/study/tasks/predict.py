@@ -182,6 +182,7 @@ def _of_table(
         independent=table.independent,
         guess=joint_values(work.mechanism, table.guess, None, "guess"),
         limits=_limits(table),
+        **({} if table.regularization is None else {"regularization": table.regularization}),
     )
 
 
