@@ -1,5 +1,9 @@
 """Many motions at once: the same as one at a time, with the same energies and audit."""
 
+import os
+import signal
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -139,3 +143,16 @@ def test_masses_may_differ_from_motion_to_motion(rng, arm, method, rtol):
 def test_wrong_masses_are_refused(masses, message):
     with pytest.raises(kt.errors.InputError, match=message):
         kt.simulation.simulate_batch(ARM, np.zeros((2, 6)), masses=masses)
+
+
+def test_ctrl_c_ends_all_threads():
+    """Motions that would take many minutes: both threads end, and none goes on in the background."""
+    arm, starts = kt.zoo.gripper(), np.random.default_rng(0).normal(size=(2000, 4))
+    kt.simulation.simulate_batch(arm, starts[:8], duration=0.01, threads=2)  # compiled
+    before, began = threading.active_count(), time.perf_counter()
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        kt.simulation.simulate_batch(arm, starts, duration=1000.0, times=2, threads=2)
+    timer.join()
+    assert threading.active_count() <= before and time.perf_counter() - began < 60.0

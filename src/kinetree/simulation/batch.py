@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from time import perf_counter
 from typing import Any, Unpack
 
@@ -40,6 +41,7 @@ from kinetree.state import coordinates, farthest, hint_at_degrees
 
 ROLLOUT = "rollout"
 PIECE = 100_000  # steps between two looks at whether a motion runs away
+LOOK = 5_000  # steps between two looks at whether the work is still wanted
 
 
 @takes_settings
@@ -97,7 +99,12 @@ def simulate_batch(
         found = list(map(_Job.run, jobs))
     else:
         with ThreadPoolExecutor(count) as pool:
-            found = list(pool.map(_Job.run, jobs))
+            try:
+                found = list(pool.map(_Job.run, jobs))
+            except BaseException:  # Ctrl-C, or a motion that fails: the other threads end soon, too
+                for job in jobs:
+                    job.stop.set()
+                raise
     works, drift = jobs[0].system.parts.works, max(job.drift for job in jobs)
     seconds = perf_counter() - began
     return _result(mechanism, options, found, works, varied, drift, seconds, allowed, asked.stops is not None)
@@ -130,6 +137,7 @@ class _Job:
         self._described = self.integration.out.reshape(-1, self.system.size)  # all states of a block
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
         self.options, self.masses, self.drift = options, masses, 0.0
+        self.stop = Event()  # set by another thread: no more work is wanted
 
     def run(self) -> dict[str, Any]:
         """Positions, velocities, work and states of components (m, k, ...) of its motions, by name."""
@@ -147,6 +155,8 @@ class _Job:
             self.system.law.begin()
             self.integration.rewind(start)
             self._advance(self.rows[here])
+            if self.stop.is_set():
+                return {}
             target = own[here]
             target[:] = out[: len(target)]
             self.drift = max(self.drift, loop_drift(self.system))
@@ -166,17 +176,27 @@ class _Job:
         refuse_locks(self.system, starts)
         return filled.reshape(-1, lanes), starts.reshape(-1, lanes, self.system.size)
 
+    def _piece(self) -> Status:
+        """Advance by PIECE steps, or until another thread wants no more work."""
+        for _ in range(PIECE // LOOK):
+            status = self.integration.advance(LOOK)
+            if status is not Status.RUNNING or self.stop.is_set():
+                break
+        return status
+
     def _advance(self, rows: Any) -> None:
         some = f"rollout {rows[0]}" if len(rows) == 1 else f"one of rollouts {rows[0]} to {rows[-1]}"
         integration, options = self.integration, self.options
-        status, mark = integration.advance(PIECE), Mark()
+        status, mark = self._piece(), Mark()
         while status is Status.RUNNING:
+            if self.stop.is_set():
+                return
             try:
                 mark = moved_on(integration, self.system, options, mark)
                 refuse_runaway(integration, self.system, options, integration.statistics["steps"])
             except SimulationError as problem:
                 raise SimulationError(f"{some}: {problem}") from None
-            status = integration.advance(PIECE)
+            status = self._piece()
         if status is Status.CALLBACK:
             self.system.raise_problem()
         if status is not Status.DONE or has_diverged(self.system, self._described):
