@@ -10,7 +10,9 @@ import kinetree as kt
 from kinetree.cli.app import app
 from kinetree.report.html.sweep_page import chosen_case, sweep_html
 from kinetree.report.sweep_plot import PLOTS, plot_sweep, usual_kind
+from kinetree.result.zarr_store import ZarrStore
 from kinetree.sweeps import executors
+from kinetree.sweeps.case import STATUSES
 from kinetree.sweeps.executors import Here
 from kinetree.sweeps.story import story
 
@@ -201,3 +203,62 @@ def test_a_sweep_in_which_nothing_succeeds(command):
         "two_link_minimum_time", "--set", 'sweep.axis=[{field="predict.max_iterations", values=[1]}]'
     )
     assert done.exit_code == 3 and "no case passed" in done.output
+
+
+FALLS = """
+[study]
+task = "simulate"
+duration = 0.1
+[mechanism]
+zoo = "gripper"
+[sweep]
+function = "own.py:height"
+[[sweep.axis]]
+field = "study.duration"
+values = [0.1, -1.0, 0.2]
+"""
+OWN = """
+def height(result):
+    if float(result.time[-1]) > 0.15:
+        raise ValueError("too long for me")
+    return {"height": 1.0}
+"""
+
+
+def test_failed_cases_are_reported_in_words(command, tmp_path):
+    (tmp_path / "falls.toml").write_text(FALLS.replace('function = "own.py:height"\n', "lanes = false\n"))
+    done = command("falls.toml", "--workers", "1")
+    assert done.exit_code == 0 and done.exception is None, done.output
+    assert "2 ok, 1 error" in done.output and "failed once: " in done.output
+    page = CliRunner().invoke(app, ["report", "falls.zarr"])
+    assert page.exit_code == 0 and "failed once" in (tmp_path / "falls.html").read_text()
+
+
+def test_infeasible_and_fallen_cases_are_reported_in_words(tmp_path):
+    """The most frequent messages, of every status that is a failure, from texts as a store has them."""
+
+    def one(arm, k):
+        return 1.0 * k
+
+    one.__qualname__ = "one"
+    axes, store = {"k": list(range(6))}, ZarrStore(tmp_path / "f.zarr")
+    kt.sweep(one, axes, mechanism=kt.zoo.two_link(), store=store.path, executor=Here())
+    numbers = [STATUSES.index(x) for x in ("ok", "infeasible", "fell", "fell", "diverged", "error")]
+    texts = ["", "no motion", "it fell", "it fell", "too fast", "no such joint"]
+    store.write("status", (slice(0, 6),), np.array(numbers, dtype=np.int8))
+    store.write("message", (slice(0, 6),), np.array(texts))
+    lines = story(kt.load_result(store.path))[2]
+    assert lines[-3:] == ["failed 2 times: it fell", "failed once: no motion", "failed once: no such joint"]
+
+
+def test_measures_in_python_are_refused_before_the_run_and_blamed_by_line(command, tmp_path):
+    (tmp_path / "falls.toml").write_text(FALLS)
+    (tmp_path / "own.py").write_text(OWN)
+    done = command("falls.toml", "--workers", "1")
+    assert done.exit_code == 2 and "--allow-code own.py" in " ".join(done.output.split()), done.output
+    assert not (tmp_path / "falls.zarr").exists()
+    done = command("falls.toml", "--workers", "1", "--allow-code", "own.py")
+    assert done.exit_code == 0, done.output
+    found = kt.load_result("falls.zarr")
+    assert found.height.values[0] == 1.0 and "study.duration" in str(found.message.values[1])
+    assert str(found.message.values[2]).endswith("own.py, line 4: ValueError: too long for me")

@@ -63,7 +63,7 @@ def _notes(result: Result) -> list[str]:
 def _variable_rows(result: Result) -> Rows:
     arrays = [(name, result.dataset[name]) for name in result.variables]
     return [
-        (name, ", ".join(map(str, x.dims)), x.attrs.get("units", ""), x.attrs["long_name"])
+        (name, ", ".join(map(str, x.dims)), str(x.attrs.get("units", "")), str(x.attrs.get("long_name", "")))
         for name, x in arrays
     ]
 

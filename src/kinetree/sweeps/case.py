@@ -203,7 +203,7 @@ class Job:
                 return CaseOutcome(case, OK, "", found, _own_labels(found), perf_counter() - began)
             ready = self.prepared(values)
             assert ready is not None
-            outcome = ready.outcome()
+            return self._judged(case, ready, ready.outcome(), began)
         except MeasureError:
             raise
         except KinetreeError as error:
@@ -211,22 +211,25 @@ class Job:
         except Exception as error:  # a case of many: its fault is kept, the others go on
             stated = cut(f"{type(error).__name__}: {error}")
             return CaseOutcome(case, ERROR, stated, {}, {}, perf_counter() - began)
-        return self._judged(case, ready, outcome, perf_counter() - began)
 
-    def _judged(self, case: int, ready: Prepared, outcome: Outcome, seconds: float) -> CaseOutcome:
+    def _judged(self, case: int, ready: Prepared, outcome: Outcome, began: float) -> CaseOutcome:
         if outcome.status == INTERRUPTED:
             raise KeyboardInterrupt
+        seconds = perf_counter() - began
         result = outcome.result
         unproven = result is not None and result.task == "predict" and outcome.status != OK
         if outcome.status not in MEASURED or result is None or unproven:
             return CaseOutcome(case, outcome.status, cut(outcome.message), {}, {}, seconds)
         values = values_of(result, self.measures, self.keep)
         if self.measuring:
-            function = ready.code.function(self.measuring, "sweep.function", "result")
             with ready.code.blamed():
-                values |= returned_values(function(result))
+                values |= returned_values(self.measure(ready)(result))
         labels = labels_of(result, values) | _own_labels(values)
         return CaseOutcome(case, outcome.status, cut(outcome.message), values, labels, seconds)
+
+    def measure(self, ready: Prepared) -> Callable[[Result], Any]:
+        """The user's function of a result, if it may run."""
+        return ready.code.function(self.measuring, "sweep.function", "result")
 
     def result(self, values: Sequence[Any]) -> Result:
         """The whole result of a case, run again."""

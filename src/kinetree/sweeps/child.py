@@ -16,7 +16,7 @@ import threading
 import time
 from typing import IO, Any, NamedTuple
 
-from kinetree.sweeps.case import ERROR, TIMEOUT, CaseOutcome, Order, Refused, work_here
+from kinetree.sweeps.case import ERROR, TIMEOUT, CaseOutcome, Order, Refused, cut, work_here
 
 _local = threading.local()
 ALL: list[Child] = []
@@ -146,7 +146,16 @@ def serve() -> None:
         order = received(sys.stdin.buffer)
         if order is None:
             return
-        send(answers, work_here(order))
+        send(answers, _worked(order))
+
+
+def _worked(order: Order) -> list[CaseOutcome] | Refused:
+    """The outcomes of an order; an error that no case caught is the message of all of them."""
+    try:
+        return work_here(order)
+    except Exception as error:
+        stated = cut(f"{type(error).__name__}: {error}")
+        return [CaseOutcome(case, ERROR, stated, {}, {}, 0.0) for case in order.cases]
 
 
 def _end_with(parent: int) -> None:

@@ -308,8 +308,11 @@ def check_first_case(plan: Plan) -> None:
     """Read and prepare the first case as a worker will: what is wrong with all of them is raised here."""
     from kinetree.sweeps.case import Job
 
+    job = Job.of(plan)
     try:
-        Job.of(plan).prepared(plan.values(0))
+        ready = job.prepared(plan.values(0))
+        if ready is not None and job.measuring:
+            job.measure(ready)
     except KinetreeError as error:
         raise InputError(f"case 0 ({plan.words(0)}): {error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -154,8 +155,5 @@ def _faults(result: Result) -> list[str]:
     """The most frequent messages of failed cases."""
     status = np.asarray(result.dataset["status"].values).ravel()
     texts = np.asarray(result.dataset["message"].values).ravel()[status >= 4]
-    if not len(texts):
-        return []
-    names, counts = np.unique(texts.astype(str), return_counts=True)
-    order = np.argsort(-counts)[:3]
-    return [f"failed {_times(int(counts[k]))}: {names[k]}" for k in order]
+    counts = Counter(sorted(map(str, texts)))  # sorted: equally frequent ones in a fixed order
+    return [f"failed {_times(n)}: {text}" for text, n in counts.most_common(3)]
