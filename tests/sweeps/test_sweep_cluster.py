@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from tests.sweeps.test_sweep_runs import ARM, AXES, killed_midway, same, slowly, swept
+from tests.sweeps.test_sweep_runs import ARM, AXES, DELAY, killed_midway, same, slowly, swept
 
 import kinetree as kt
 from kinetree.sweeps import executors
@@ -87,7 +87,7 @@ def test_a_killed_client_goes_on(cluster, tmp_path):
     address, _, _ = cluster
     store = tmp_path / "c.zarr"
     assert 0 < killed_midway(store, scheduler=address) < 12
-    assert same(swept(0.0, store=store, resume=True), swept())
+    assert same(swept(DELAY, store=store, resume=True), swept())
 
 
 def test_a_worker_with_another_version_is_refused(cluster, tmp_path):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, MeshFolderOption, Quiet, app, output_option, read_result, say
+from kinetree.cli.app import AllowCode, Force, MeshFolderOption, Quiet, app, output_option, read_result, say
 from kinetree.cli.results import ResultFile
 from kinetree.errors import InputError
 
@@ -22,6 +22,11 @@ def report(
         int | None,
         typer.Option(help="For a sweep: the case to animate; default chosen automatically.", metavar="N"),
     ] = None,
+    allow_code: AllowCode = None,
+    only_inside: Annotated[
+        bool,
+        typer.Option("--only-inside", help="For a sweep: refuse files outside the folder that it is in."),
+    ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,9 +46,12 @@ def report(
     if result.suffix.lower() == ".zarr":
         from kinetree.report.html.sweep_page import write_sweep_report
 
-        write_sweep_report(result, path, case=case, force=force)
-    elif case is not None:
-        raise InputError(f"--case is for stores of sweeps (.zarr), got {result}")
+        write_sweep_report(
+            result, path, case=case, force=force, allow_code=allow_code or [], only_inside=only_inside
+        )
+    elif case is not None or allow_code or only_inside:
+        given = "--case" if case is not None else "--allow-code" if allow_code else "--only-inside"
+        raise InputError(f"{given} is for stores of sweeps (.zarr), got {result}")
     else:
         read_result(result).report(path, force, meshes)
     if not quiet:

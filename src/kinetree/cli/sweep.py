@@ -120,7 +120,7 @@ def sweep(
     except KeyboardInterrupt:
         say(f"interrupted; finished cases are in {place}, continue with --resume", stderr=True, style="red")
         raise typer.Exit(INTERRUPTED) from None
-    extras = _pictures(result, place, plot, report)
+    extras = _pictures(result, place, plot, report, allow_code or [])
     if as_json:
         typer.echo(json.dumps({"store": str(place), **result.statistics}))
     elif not quiet:
@@ -181,7 +181,9 @@ def _check_pictures(plot: Path | None, report: Path | None, force: bool) -> None
     check_output([path for path in (plot, report) if path is not None], force)
 
 
-def _pictures(result: Result, store: Path, plot: Path | None, report: Path | None) -> dict[str, str]:
+def _pictures(
+    result: Result, store: Path, plot: Path | None, report: Path | None, code: list[str]
+) -> dict[str, str]:
     """Write the picture and the page that were asked for."""
     if plot is not None:
         from kinetree.report.output import picture_bytes, write_file
@@ -191,7 +193,7 @@ def _pictures(result: Result, store: Path, plot: Path | None, report: Path | Non
     if report is not None:
         from kinetree.report.html.sweep_page import write_sweep_report
 
-        write_sweep_report(store, report, force=True)
+        write_sweep_report(store, report, force=True, allow_code=code)
     named = {"picture": plot, "report": report}
     return {name: str(path) for name, path in named.items() if path is not None}
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
+import stat
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,17 +22,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import FileError
+from kinetree.errors import FileError, KinetreeError, cut
 from kinetree.formats.files import PathLike, checked_path, write_bytes
 from kinetree.formats.toml_file import mechanism_from_toml
+from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
+from kinetree.result.store_contents import (
+    META,
+    REPAIR,
+    TEXT,
+    ArrayFacts,
+    Index,
+    check_chunks,
+    check_memory,
+    chunk_files,
+    group_arrays,
+    is_plausible,
+    json_file,
+    needed_chunks,
+    stored_array,
+)
+from kinetree.result.store_plan import checked_plan
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 SUFFIX, INSIDE = ".zarr", "kinetree"
 PLAN, HEARTBEAT, LOCK = "plan.json", "heartbeat.json", "lock"
-FORMAT = 1
+FORMAT = 2  # since 2, every chunk in which a case has ended is written, also an empty one
 CHUNK_BYTES, CHUNK_CASES = 1 << 20, 1024
 STATUS_CHUNK = 1 << 16
 STATUS, MESSAGE = "status", "message"
@@ -92,21 +111,27 @@ class ZarrStore:
 
     def create(self, plan: Mapping[str, Any], grid: Dataset) -> None:
         """Write an empty store: the plan, and a dataset with the axes of the sweep."""
-        if self.path.exists():
+        if os.path.lexists(self.path):
             raise FileError(
                 f"{self.path}: already exists; continue it with --resume, or replace it with --force"
             )
         with _disk(self.path):
             (self.path / INSIDE).mkdir(parents=True)
             self.write_plan(plan)
-            with _quiet():
-                coded = {str(name): _codec() for name in grid.variables}
-                grid.to_zarr(self.path, mode="a", consolidated=True, zarr_format=3, encoding=coded)
+            self.write_grid(plan, grid)
+
+    def write_grid(self, plan: Mapping[str, Any], grid: Dataset) -> None:
+        """Write the axes of the sweep; status and message if they are not there yet."""
+        with _disk(self.path), _quiet():
+            coded = {str(name): _codec() for name in grid.variables}
+            grid.to_zarr(self.path, mode="a", consolidated=False, zarr_format=3, encoding=coded)
             shape = tuple(plan["shape"])
-            status = Chunks(shape, STATUS_CHUNK)
-            self._add(STATUS, plan, (), shape, status.chunk_shape, "int8", 0, "number of the status")
             text = Chunks(shape, CHUNK_CASES)
             self._add(MESSAGE, plan, (), shape, text.chunk_shape, "str", "", "what went wrong")
+            status = Chunks(shape, STATUS_CHUNK)
+            self._add(STATUS, plan, (), shape, status.chunk_shape, "int8", 0, "number of the status")
+            if not chunk_files(self.path, stored_array(self.path, STATUS)):
+                self.write(STATUS, (), np.zeros(shape, dtype=np.int8))
             self._consolidate()
 
     def add_variables(
@@ -175,37 +200,141 @@ class ZarrStore:
         """Write a block of a variable, whole chunks; a chunk is replaced at once or not at all."""
         import zarr
 
-        with _disk(self.path), _quiet():
-            zarr.open_array(self.path / name, mode="r+")[region] = values
+        stored_array(self.path, name)
+        with _disk(self.path), _quiet(), zarr.config.set({"array.write_empty_chunks": True}):
+            zarr.open_array(self.path / name, mode="r+", zarr_format=3)[region or ...] = values
 
     def read(self, name: str, region: tuple[slice, ...] = ()) -> Any:
-        """Read a block of a variable; damaged chunks are an error."""
+        """Read a block of a variable; damaged chunks are an error, missing ones are filled."""
         import zarr
 
+        stored_array(self.path, name)
         try:
-            return zarr.open_array(self.path / name, mode="r")[region or ...]
+            return zarr.open_array(self.path / name, mode="r", zarr_format=3)[region or ...]
         except Exception as error:
-            raise FileError(f"{self.path}: '{name}' is damaged: {' '.join(str(error).split())}") from None
+            said = cut(" ".join(str(error).split()))
+            raise FileError(f"{self.path}: '{name}' is damaged: {said}; {REPAIR}") from None
 
     def has(self, name: str) -> bool:
         """Whether there is a variable of a name."""
-        return (self.path / name / "zarr.json").exists()
+        return (self.path / name / META).exists()
+
+    def is_made(self) -> bool:
+        """Whether the axes, status and message are there: then the metadata list them."""
+        return isinstance(_table(self.path / META).get("consolidated_metadata"), Mapping)
 
     def status(self) -> Array:
-        """The number of the status of all cases, one after the other."""
+        """The number of the status of all cases, one after the other; missing chunks are an error."""
+        plan = self.plan()
+        if not self.is_made():
+            raise FileError(
+                f"{self.path}: is just being made, or was left so: it has no status yet. Read it later; "
+                f"--resume continues it if no process is writing"
+            )
+        facts = stored_array(self.path, STATUS)
+        self._check_status(plan, facts)
+        files = chunk_files(self.path, facts)
+        check_memory(self.path, [(facts, files)])
+        check_chunks(self.path, facts, files, facts.all_chunks() if plan["format"] > 1 else ())
         found: Array = np.asarray(self.read(STATUS)).reshape(-1)
+        if found.min() < 0 or found.max() >= len(plan["statuses"]):
+            raise FileError(f"{self.path}: 'status' is damaged: it has numbers that stand for nothing")
         return found
+
+    def _check_status(self, plan: Mapping[str, Any], facts: ArrayFacts) -> None:
+        if facts.dtype != "int8" or not _fits(plan, facts, (), STATUS_CHUNK):
+            raise FileError(f"{self.path}: 'status' does not belong to the sweep of the store")
 
     def plan(self) -> dict[str, Any]:
         """What the store is about; see `create`."""
         place = self.path / INSIDE / PLAN
-        try:
-            found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise FileError(f"{self.path}: is not a sweep store: {error}") from None
-        if found.get("format", 0) > FORMAT:
-            raise FileError(f"{self.path}: was written by a newer Kinetree: pip install --upgrade kinetree")
+        if not os.path.lexists(place):
+            raise FileError(f"{self.path}: is not a sweep store: it has no {INSIDE}/{PLAN}")
+        return checked_plan(json_file(place), place, FORMAT)
+
+    # ---- repairing it -----------------------------------------------------------------------------------
+
+    def mend(self, plan: Mapping[str, Any], grid: Dataset) -> Array:
+        """The status of all cases, those waiting again whose chunks are missing or damaged.
+
+        Axes and labels are written again where they are missing; what cannot be read is deleted.
+        """
+        self.check_files()
+        if not self.is_made():
+            self.write_grid(plan, grid)
+        facts = stored_array(self.path, STATUS)
+        self._check_status(plan, facts)
+        check_memory(self.path, [(facts, chunk_files(self.path, facts))])
+        self._drop_damaged(facts)
+        status: Array = np.array(self.read(STATUS)).reshape(-1)
+        status[(status < 0) | (status >= len(plan["statuses"]))] = 0
+        before = status.copy()
+        for name in (MESSAGE, *plan["templates"]):
+            if self.has(name):
+                self._wait_again(plan, name, before, status)
+            else:  # added, all missing, when the writer begins
+                status[status == 1] = 0
+        self.write(STATUS, (), status.reshape(plan["shape"]))
+        if any(not self._is_whole(str(name)) for name in grid.variables):
+            self.write_grid(plan, grid)
+        if any(not self._is_whole(name) for name in plan["labels"]):
+            self.add_variables(plan, {}, plan["labels"])
+        return status
+
+    def _wait_again(self, plan: Mapping[str, Any], name: str, before: Array, status: Array) -> None:
+        """Let the cases wait that lie in missing or damaged chunks of a variable."""
+        facts = stored_array(self.path, name)
+        if not is_of_plan(plan, facts):
+            raise FileError(f"{self.path}: '{name}' does not belong to the sweep of the store")
+        there = self._drop_damaged(facts)
+        for index in required_chunks(plan, facts, before):
+            if index not in there:
+                ends = [range(part.start, part.stop) for part in facts.region(index)[: len(plan["dims"])]]
+                status[np.ravel_multi_index(np.ix_(*ends), plan["shape"]).ravel()] = 0
+
+    def _drop_damaged(self, facts: ArrayFacts) -> set[Index]:
+        """The indexes of all chunks that can be read; the files of others are deleted."""
+        found = set()
+        for index, path in chunk_files(self.path, facts).items():
+            with suppress(FileError):
+                if is_plausible(facts, path):
+                    self.read(facts.name, facts.region(index))
+                    found.add(index)
+                    continue
+            with _disk(self.path):
+                path.unlink()
         return found
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether an array is there with all its chunks."""
+        if not self.has(name):
+            return False
+        facts = stored_array(self.path, name)
+        check_memory(self.path, [(facts, chunk_files(self.path, facts))])
+        there = self._drop_damaged(facts)
+        return all(index in there for index in facts.all_chunks())
+
+    def check_files(self) -> None:
+        """Raise if there is a link in the store: what is written to it stays in it."""
+        if self.path.is_symlink():
+            raise FileError(f"{self.path}: is a link; give the path of the store itself")
+        for folder, folders, files in os.walk(self.path):
+            for name in (*folders, *files):
+                if os.path.islink(os.path.join(folder, name)):
+                    raise FileError(f"{os.path.join(folder, name)}: is a link; a store has none")
+
+    def remove(self) -> None:
+        """Delete the store, if it is one and no process writes to it; a link is never followed."""
+        if self.path.is_symlink():
+            raise FileError(
+                f"{self.path}: is a link, which --force does not follow; remove the link, or name the store "
+                f"itself: {os.path.realpath(self.path)}"
+            )
+        self.plan()  # an error if it is something else
+        with self.locked():
+            pass
+        with _disk(self.path):
+            shutil.rmtree(self.path)
 
     # ---- who writes -------------------------------------------------------------------------------------
 
@@ -221,15 +350,17 @@ class ZarrStore:
     def heartbeat(self) -> dict[str, Any]:
         """What was reported last; empty if nothing was."""
         try:
-            found: dict[str, Any] = json.loads((self.path / INSIDE / HEARTBEAT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return json_file(self.path / INSIDE / HEARTBEAT)
+        except FileError:
             return {}
-        return found
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """No one else writes meanwhile; the lock goes with the process, however it ends."""
-        with open(self.path / INSIDE / LOCK, "a+b") as file:
+        place = self.path / INSIDE / LOCK
+        if place.is_symlink():
+            raise FileError(f"{place}: is a link; links in a store are not followed")
+        with open(place, "a+b") as file:
             if not _try_lock(file):
                 who = self.heartbeat().get("process", "unknown")
                 raise FileError(f"{self.path}: is being written by another process ({who})")
@@ -238,7 +369,10 @@ class ZarrStore:
     def is_locked(self) -> bool:
         """Whether a process is writing."""
         try:
-            with open(self.path / INSIDE / LOCK, "a+b") as file:
+            place = self.path / INSIDE / LOCK
+            if not stat.S_ISREG(os.lstat(place).st_mode):
+                return False
+            with open(place, "rb") as file:
                 return not _try_lock(file)
         except OSError:
             return False
@@ -258,33 +392,112 @@ def store_path(path: PathLike) -> Path:
 
 
 def load_store(path: PathLike) -> Result:
-    """The result of a sweep: axes as dimensions, status and message of every case; read when it is needed."""
-    import xarray as xr
+    """The result of a sweep: axes as dimensions, status and message of every case.
 
+    A store that is being written is read as far as it is; its status is read first, as it is written last.
+    """
     store = ZarrStore(path)
     if not store.path.is_dir():
         raise FileError(f"{store.path}: is not a folder; there is no such sweep store")
-    plan = store.plan()
-    try:
-        with _quiet():
-            data = xr.open_zarr(store.path, chunks=None, consolidated=True)
-            data = data.load()
-    except Exception as error:
-        raise FileError(f"{store.path}: is damaged: {' '.join(str(error).split())}") from None
-    counts = np.bincount(np.asarray(data[STATUS].values).ravel(), minlength=len(plan["statuses"]))
+    status = store.status()
+    arrays, plan = group_arrays(store.path), store.plan()
+    check_arrays(store.path, plan, arrays, status)
+    data = _read_arrays(store.path)
+    data[STATUS].values = status.reshape(data[STATUS].shape)
+    statuses = ", ".join(plan["statuses"])
+    data.attrs |= {"title": plan["title"], "kinetree_sweep": plan["digest"], "statuses": statuses}
+    counts = np.bincount(status, minlength=len(plan["statuses"]))
     stated = {name: int(n) for name, n in zip(plan["statuses"], counts, strict=True) if n}
-    missing = stated.get("waiting", 0)
+    missing = stated.get(plan["statuses"][0], 0)
     return Result(
         data,
-        mechanism_from_toml(plan["mechanism"], f"{store.path}, its mechanism"),
+        _mechanism(store.path, plan["mechanism"]),
         "sweep",
         settings={"sweep": plan["sweep"], "study": plan["study"], "identity": plan["identity"]},
         statistics={"cases": int(np.prod(plan["shape"], dtype=object)), **stated},
-        messages=tuple(plan.get("messages", ())),
+        messages=tuple(plan["messages"]),
         provenance=plan["provenance"],
         stopped_at=float(missing) if missing else None,
         stop_reason=f"{missing} cases are not finished; continue with --resume" if missing else None,
     )
+
+
+def _read_arrays(path: Path) -> Dataset:
+    """All arrays of a store whose contents were checked."""
+    import xarray as xr
+
+    name = META
+    try:
+        with _quiet():
+            data: Dataset = xr.open_zarr(
+                path, chunks=None, consolidated=True, zarr_format=3, mask_and_scale=False, decode_times=False
+            )
+            for name in map(str, data.variables):
+                data[name].load().attrs.pop("_FillValue", None)
+    except Exception as error:  # whatever the libraries stumble over
+        said = cut(" ".join(str(error).split()) or type(error).__name__)
+        raise FileError(f"{path}: '{name}' is damaged: {said}; {REPAIR}") from None
+    return data
+
+
+def _mechanism(path: Path, text: str) -> Mechanism:
+    try:
+        return mechanism_from_toml(text, f"{path}, its mechanism")
+    except KinetreeError as error:
+        raise FileError(str(error)) from None
+
+
+def check_arrays(
+    path: Path, plan: Mapping[str, Any], arrays: Mapping[str, ArrayFacts], status: Array
+) -> None:
+    """Raise unless the arrays of a store are those of its plan, with all chunks of cases that have ended."""
+    for name in (STATUS, MESSAGE, *plan["dims"], *plan["coordinates"]):
+        if name not in arrays:
+            raise FileError(f"{path}: is damaged: it has no '{name}'; {REPAIR}")
+    files = {name: chunk_files(path, facts) for name, facts in arrays.items()}
+    for name, facts in arrays.items():
+        if not is_of_plan(plan, facts):
+            raise FileError(f"{path}: '{name}' does not belong to the sweep of the store")
+    check_memory(path, [(facts, files[name]) for name, facts in arrays.items()])
+    for name, facts in arrays.items():
+        check_chunks(path, facts, files[name], required_chunks(plan, facts, status))
+
+
+def required_chunks(plan: Mapping[str, Any], facts: ArrayFacts, status: Array) -> Iterable[Index]:
+    """The chunks of an array that must be there, given the numbers of the status of all cases."""
+    old = plan["format"] < FORMAT
+    if facts.name == STATUS:
+        return () if old else facts.all_chunks()
+    if facts.name in plan["templates"] or facts.name == MESSAGE:
+        if old and facts.name == MESSAGE:
+            return ()
+        ended = np.flatnonzero(status == 1 if old else status != 0)
+        return needed_chunks(facts, np.stack(np.unravel_index(ended, plan["shape"]), axis=1))
+    return facts.all_chunks()
+
+
+def is_of_plan(plan: Mapping[str, Any], facts: ArrayFacts) -> bool:
+    """Whether an array has the type, dimensions and chunks that the plan of the sweep gives it."""
+    sizes = dict(zip(plan["dims"], plan["shape"], strict=True))
+    if facts.name == STATUS:
+        return facts.dtype == "int8" and _fits(plan, facts, (), STATUS_CHUNK)
+    if facts.name == MESSAGE:
+        return facts.dtype == TEXT and _fits(plan, facts, (), CHUNK_CASES)
+    if facts.name in plan["templates"]:
+        dims, own, *_ = plan["templates"][facts.name]
+        named = facts.dims == (*plan["dims"], *dims)
+        return named and facts.dtype == "float64" and _fits(plan, facts, tuple(own), chunk_cases(own))
+    if facts.name in (*plan["dims"], *plan["coordinates"]):
+        return len(facts.shape) == 1 and sizes.get(facts.dims[0]) == facts.shape[0]
+    own_sizes = {d: n for dims, own, *_ in plan["templates"].values() for d, n in zip(dims, own, strict=True)}
+    labels = facts.dims == (facts.name,) and facts.dtype == TEXT
+    return labels and own_sizes.get(facts.name) == facts.shape[0]
+
+
+def _fits(plan: Mapping[str, Any], facts: ArrayFacts, own: tuple[int, ...], most: int) -> bool:
+    shape = tuple(plan["shape"])
+    chunks = (*Chunks(shape, most).chunk_shape, *own)
+    return facts.shape == (*shape, *own) and facts.chunks == chunks
 
 
 def _codec() -> dict[str, Any]:
@@ -331,3 +544,8 @@ def _try_lock(file: Any) -> bool:
     except OSError:
         return False
     return True
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """The table of a JSON file; empty if there is none."""
+    return json_file(path) if os.path.lexists(path) else {}

@@ -109,19 +109,19 @@ def prepared_study(
     if isinstance(allow_code, str):
         allow_code = [allow_code]
     code = Code(found.folder, tuple(allow_code))
-    code.check_allowed(list(_texts(found.origin.table)))
+    code.check_allowed(list(texts(found.origin.table)))
     work = Assignment(found, code, progress)
     with code.blamed():
         return Prepared(found, work.mechanism.name, known_tasks()[found.task].prepare(work), code)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts(value: Any) -> Iterator[str]:
     """All texts in a table."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for inner in value.values():
-            yield from _texts(inner)
+            yield from texts(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _texts(inner)
+            yield from texts(inner)

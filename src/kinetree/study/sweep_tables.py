@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, ValidationError, WithJsonSchema
 
+from kinetree.errors import InputError
 from kinetree.formats.file_values import NUMBER
 from kinetree.formats.schema_parts import Table
 from kinetree.study.values import Ends, Names, Numbers, Seed, Whole, choice
@@ -82,3 +84,13 @@ class SweepTable(Table):
     lanes: bool | None = Field(
         None, description="Whether simulations share the SIMD lanes of a core; default where possible."
     )
+
+
+def checked_table(table: Mapping[str, Any]) -> SweepTable:
+    """A table [sweep] that does not come from a study file; errors name its first wrong key."""
+    try:
+        return SweepTable.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(f"sweep.{place}: {first['msg'].removeprefix('Value error, ')}") from None

@@ -14,7 +14,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.result.result import Result
-from kinetree.study.sweep_tables import SweepTable
+from kinetree.study.sweep_tables import SweepTable, checked_table
 from kinetree.sweeps.case import STATUSES
 from kinetree.sweeps.dimensions import RANDOM, SAMPLE, axis_name, kind_of
 
@@ -29,7 +29,7 @@ def sweep_table(result: Result) -> SweepTable:
     """The table [sweep] of a result."""
     if result.task != "sweep":
         raise InputError(f"this needs the result of a sweep, got that of the task '{result.task}'")
-    return SweepTable.model_validate(result.settings["sweep"])
+    return checked_table(result.settings["sweep"])
 
 
 def measures(result: Result, *, scalar: bool = False) -> list[str]:

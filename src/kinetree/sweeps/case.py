@@ -10,8 +10,8 @@ import pickle
 import platform
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
@@ -38,6 +38,7 @@ from kinetree.study.outcome import (
 )
 from kinetree.study.run import Prepared, prepared_study
 from kinetree.sweeps.fields import described, places, scale_at, set_at
+from kinetree.sweeps.inputs import ChangedInputError, check_files, possible_files
 from kinetree.sweeps.measures import (
     Measure,
     MeasureError,
@@ -124,7 +125,7 @@ def work_here(order: Order) -> list[CaseOutcome] | Refused:
 
                 return run_lanes(job, order.cases, order.values)
             return [job.run(k, values) for k, values in zip(order.cases, order.values, strict=True)]
-    except MeasureError as error:
+    except (MeasureError, ChangedInputError) as error:
         return Refused(str(error))
 
 
@@ -146,6 +147,7 @@ class Job:
     keep: list[str]
     lanes: bool
     measuring: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
 
     @classmethod
@@ -172,6 +174,7 @@ class Job:
             stated["keep"],
             stated["lanes"],
             stated["measuring"],
+            stated["files"],
             pickle.loads(pickled) if pickled else function,
         )
 
@@ -188,6 +191,7 @@ class Job:
         """The study of a case with its work prepared; None for functions."""
         if "study" not in self.table:
             return None  # of a function
+        check_files(self.folder, self.files)
         table = self.filled(values)
         if self.measuring:
             table["sweep"] = {"function": self.measuring}  # its file may be run, too
@@ -204,7 +208,7 @@ class Job:
             ready = self.prepared(values)
             assert ready is not None
             return self._judged(case, ready, ready.outcome(), began)
-        except MeasureError:
+        except (MeasureError, ChangedInputError):
             raise
         except KinetreeError as error:
             return CaseOutcome(case, ERROR, cut(str(error)), {}, {}, perf_counter() - began)
@@ -271,6 +275,7 @@ def job_text(plan: Plan) -> str:
         "measuring": plan.sweep.function or "",
         "keep": plan.sweep.keep,
         "lanes": plan.lanes,
+        "files": {name: x for name, x in plan.files.items() if name in {*possible_files(*plan.texts)}},
     }
     return json.dumps(stated)
 

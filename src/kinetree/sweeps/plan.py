@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +14,18 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, KinetreeError, listed, unknown_name
+from kinetree.errors import InputError, KinetreeError, cut, listed, unknown_name
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import plain
 from kinetree.result.zarr_store import ZarrStore
 from kinetree.study.assignment import Study
+from kinetree.study.inside import is_held_inside
 from kinetree.study.mechanism import study_mechanism
-from kinetree.study.sweep_tables import AxisTable, SweepTable
+from kinetree.study.sweep_tables import AxisTable, SweepTable, checked_table
 from kinetree.sweeps.dimensions import Column, Dimension, dimensions, kind_of, planned_count
 from kinetree.sweeps.fields import check_scalable, described, goes_inside, is_body, places
+from kinetree.sweeps.inputs import function_digest, named_files
 from kinetree.sweeps.measures import read_measures
 
 MOST = 1_000_000  # cases without an explicit word
@@ -48,6 +51,8 @@ class Plan:
     function: str = ""  # its name
     mechanism: str = ""
     lanes: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)  # digests of files that the study names
+    body: str = ""  # fingerprint of the function
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -63,6 +68,15 @@ class Plan:
     def columns(self) -> list[Column]:
         """What varies, in the order of the values of a case."""
         return [column for dim in self.dims for column in dim.columns]
+
+    @property
+    def texts(self) -> list[Any]:
+        """All that may name files which a case reads: the study, values of axes, and the measure."""
+        return [
+            self.table,
+            [x.values for x in self.columns if isinstance(x.values, list)],
+            self.sweep.function,
+        ]
 
     def values(self, case: int) -> list[Any]:
         """The values of a case, one for each column."""
@@ -82,6 +96,8 @@ class Plan:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """What decides about the results: equal plans have equal results."""
+        from kinetree.sweeps.case import version
+
         said: dict[str, Any] = plain(
             {
                 "study": self.table,
@@ -105,6 +121,9 @@ class Plan:
                 "measuring": self.sweep.function or "",
                 "keep": self.sweep.keep,
                 "lanes": self.lanes,
+                "files": self.files,
+                "body": self.body,
+                "kinetree": version(),
             },
             "sweep",
         )
@@ -130,6 +149,22 @@ def _stored_values(values: Any) -> Any:
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def input_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Which files, functions and versions two plans differ in, in words."""
+    stated = []
+    a, b = old.get("files", {}), new.get("files", {})
+    for name in dict.fromkeys((*a, *b)):
+        if a.get(name) != b.get(name):
+            what = "has changed" if name in a and name in b else "is new" if name in b else "is not read now"
+            stated.append(f"the file {name} {what}")
+    if old.get("body") != new.get("body"):
+        stated.append(f"the body of the function '{new.get('function')}' has changed, or what it refers to")
+    if old.get("kinetree") != new.get("kinetree"):
+        wrote = old.get("kinetree", "an earlier version")
+        stated.append(f"Kinetree {wrote} wrote the store, this is {new.get('kinetree')}")
+    return stated
 
 
 def plan_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -177,6 +212,8 @@ def study_plan(study: Study, code: Collection[str] = (), most: int = MOST) -> Pl
         read_measures(sweep.measures)
         _check_kind(sweep)
         plan = Plan(study.name, study.title, sweep, dims, plain(table, "study"), study.folder, tuple(code))
+        files = named_files(study.folder, study.origin.table, plan.texts, mechanism=mechanism)
+        plan = replace(plan, files=files)
         from kinetree.sweeps.lanes import lane_refusal
 
         refusal = lane_refusal(plan, study)
@@ -185,28 +222,45 @@ def study_plan(study: Study, code: Collection[str] = (), most: int = MOST) -> Pl
         return replace(plan, lanes=not refusal and sweep.lanes is not False)
 
 
-def stored_plan(store: ZarrStore) -> Plan:
-    """The plan of a store that was written, as far as its cases can be run again."""
+def stored_plan(store: ZarrStore, code: Collection[str] = ()) -> Plan:
+    """The plan of a store that was written, as far as its cases can be run again.
+
+    A store comes with no leave to run anything: ``code`` names the files that the caller allows.
+    """
     stated = store.plan()
+    folder = Path(stated["folder"])
+    if is_held_inside():
+        inside = os.path.realpath(store.path.parent)
+        if os.path.commonpath([inside, os.path.realpath(folder)]) != inside:
+            raise InputError(
+                f"{store.path}: names the folder {cut(str(folder))}, which is outside that of the store, "
+                f"{inside}, and files outside are not allowed"
+            )
     if not stated["identity"]["study"]:
         raise InputError(f"{store.path}: is a sweep over a Python function, whose cases are not studies")
-    sweep = SweepTable.model_validate(stated["sweep"])
+    sweep = checked_table(stated["sweep"])
+    check_count(sweep, max(MOST, int(np.prod(stated["shape"], dtype=object))))
     dims = tuple(dimensions(sweep))
-    return Plan(
-        stated["name"], stated["title"], sweep, dims, stated["identity"]["study"], Path(stated["folder"]),
-        tuple(stated["code"]), lanes=False,
-    )  # fmt: skip
+    table, files = stated["identity"]["study"], stated["identity"].get("files", {})
+    plan = Plan(stated["name"], stated["title"], sweep, dims, table, folder, tuple(code), files=files)
+    for name in named_files(folder, plan.texts):
+        if name not in files:
+            raise InputError(f"{store.path}: does not record what the file {cut(name)} held; sweep again")
+    return plan
 
 
-def function_plan(name: str, mechanism: Mechanism, sweep: SweepTable, most: int = MOST) -> Plan:
+def function_plan(
+    function: Callable[..., Any], mechanism: Mechanism, sweep: SweepTable, most: int = MOST
+) -> Plan:
     """The plan of a function of a mechanism; fields "mechanism. ..." change it, others are arguments."""
-    table = described({}, mechanism)
+    table, name = described({}, mechanism), getattr(function, "__qualname__", type(function).__name__)
     sweep = _expanded(sweep, table)
     check_count(sweep, most)
     dims = tuple(dimensions(sweep))
     _check_axes(dims, table)
     _check_kind(sweep)
-    return Plan(name, name, sweep, dims, function=name, mechanism=toml_text(mechanism))
+    text, body = toml_text(mechanism), function_digest(function)
+    return Plan(name, name, sweep, dims, function=name, mechanism=text, body=body)
 
 
 def _mechanism(study: Study) -> Mechanism | None:

@@ -10,7 +10,7 @@ import numpy as np
 from kinetree.errors import FileError
 from kinetree.formats.files import PathLike
 from kinetree.result.zarr_store import CHUNK_CASES as MESSAGES
-from kinetree.result.zarr_store import MESSAGE, STATUS, Chunks, ZarrStore
+from kinetree.result.zarr_store import MESSAGE, Chunks, ZarrStore
 from kinetree.sweeps.drive import duration
 
 MOST = 5  # messages that are reported
@@ -61,17 +61,19 @@ def sweep_status(store: PathLike) -> SweepStatus:
     if not place.path.is_dir():
         raise FileError(f"{place.path}: there is no such sweep store")
     plan, stated = place.plan(), place.heartbeat()
-    status = place.status() if place.has(STATUS) else np.zeros(1, dtype=np.int8)
+    made = place.is_made()
+    status = place.status() if made else np.zeros(1, dtype=np.int8)
     numbers = np.bincount(status, minlength=len(plan["statuses"]))
     counts = {name: int(n) for name, n in zip(plan["statuses"], numbers, strict=True) if n}
-    heard = time.time() - stated["when"] if "when" in stated else None
+    when, rate = stated.get("when"), stated.get("rate", 0.0)
+    heard = time.time() - when if isinstance(when, int | float) else None
     return SweepStatus(
         plan["title"],
         counts,
         place.is_locked(),
-        float(stated.get("rate", 0.0)),
+        float(rate) if isinstance(rate, int | float) else 0.0,
         str(stated.get("where", "")),
-        _messages(place, status, plan["shape"]),
+        _messages(place, status, plan["shape"]) if made else (),
         heard,
     )
 

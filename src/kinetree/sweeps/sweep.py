@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.files import PathLike
@@ -24,7 +24,8 @@ from kinetree.result.records import plain, provenance
 from kinetree.result.result import Result
 from kinetree.result.zarr_store import ZarrStore, load_store
 from kinetree.study.file import read_study
-from kinetree.study.sweep_tables import SweepTable
+from kinetree.study.inside import held_inside
+from kinetree.study.sweep_tables import SweepTable, checked_table
 from kinetree.sweeps.case import ERROR, STATUSES, TIMEOUT, Job
 from kinetree.sweeps.drive import Drive, Progress
 from kinetree.sweeps.executors import backend
@@ -35,10 +36,14 @@ from kinetree.sweeps.plan import (
     coordinate,
     digest,
     function_plan,
+    input_differences,
     plan_differences,
     study_plan,
 )
 from kinetree.sweeps.writer import Writer
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 Axes = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
@@ -130,14 +135,8 @@ def planned(
     wanted = _sweep_table(axes, table)
     if callable(study):
         mechanism = expect_mechanism(mechanism)
-        try:
-            checked = SweepTable.model_validate(wanted)
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise InputError(f"sweep.{place}: {first['msg'].removeprefix('Value error, ')}") from None
-        name = getattr(study, "__qualname__", type(study).__name__)
-        return function_plan(name, mechanism, checked, most), travelling(study)
+        checked = checked_table(wanted)
+        return function_plan(study, mechanism, checked, most), travelling(study)
     if mechanism is not None:
         raise InputError("mechanism= is for sweeps over a function; a study names its own")
     changes = dict(settings or {})
@@ -209,7 +208,7 @@ def run_plan(
     if timeout is not None and not timeout > 0.0:
         raise InputError(f"case_timeout must be above 0 s, got {timeout!r}")
     place = ZarrStore(store)
-    if place.path.exists() and not (resume or force):
+    if os.path.lexists(place.path) and not (resume or force):
         raise FileError(f"{place.path}: already exists; continue it (--resume) or replace it (--force)")
     made = resume and place.path.exists()
     with backend(
@@ -221,7 +220,8 @@ def run_plan(
         else:
             stated = created(place, plan, force)
         with place.locked(), shown_line(progress, _on_line) as tell:
-            writer = Writer(place, stated)
+            status = place.mend(stated, plan_grid(plan)) if made else place.status()
+            writer = Writer(place, stated, status)
             if retry:
                 writer.wait_again(STATUSES.index(ERROR), STATUSES.index(TIMEOUT))
             Drive(plan, place, writer, chosen, function, timeout, tell).run()
@@ -234,13 +234,8 @@ def _on_line(line: Line) -> Callable[[Progress], object]:
 
 def created(store: ZarrStore, plan: Plan, force: bool = False) -> dict[str, Any]:
     """A new store for a plan; one that is there is replaced only with force, and only if it is one."""
-    import xarray as xr
-
-    if force and store.path.exists():
-        store.plan()  # an error if it is something else
-        with store.locked():
-            pass
-        shutil.rmtree(store.path)
+    if force and os.path.lexists(store.path):
+        store.remove()
     stated = {
         "title": plan.title,
         "name": plan.name,
@@ -253,12 +248,19 @@ def created(store: ZarrStore, plan: Plan, force: bool = False) -> dict[str, Any]
         "sweep": plain(plan.sweep.model_dump(exclude_none=True), "sweep"),
         "study": {"name": plan.name, "title": plan.title, "file": plain(plan.table, "study")},
         "folder": str(plan.folder.resolve()),
-        "code": list(plan.code),
         "identity": plan.identity,
         "digest": plan.digest,
         "mechanism": plan.mechanism or _mechanism_text(plan),
         "provenance": provenance(),
     }
+    store.create(stated, plan_grid(plan))
+    return stated
+
+
+def plan_grid(plan: Plan) -> Dataset:
+    """The axes of a sweep as a dataset."""
+    import xarray as xr
+
     coords: dict[str, Any] = {}
     for dim in plan.dims:
         alone = len(dim.columns) == 1 and dim.columns[0].name == dim.name
@@ -268,8 +270,7 @@ def created(store: ZarrStore, plan: Plan, force: bool = False) -> dict[str, Any]
             note = {"long_name": ", ".join(column.paths), "relative": int(column.relative)}
             coords[column.name] = (dim.name, coordinate(column.values), note)
     about = {"title": plan.title, "kinetree_sweep": plan.digest, "statuses": ", ".join(STATUSES)}
-    store.create(stated, xr.Dataset(coords=coords, attrs=about))
-    return stated
+    return xr.Dataset(coords=coords, attrs=about)
 
 
 def _mechanism_text(plan: Plan) -> str:
@@ -288,6 +289,13 @@ def resumed(store: ZarrStore, plan: Plan) -> dict[str, Any]:
     """The store of an earlier run of the same plan; another one is refused with the differences."""
     stated = store.plan()
     if digest(stated["identity"]) != plan.digest:
+        inputs = input_differences(stated["identity"], plan.identity)
+        if inputs:
+            raise FileError(
+                f"{store.path}: cannot be resumed, as its finished cases had other inputs:\n"
+                + "\n".join(inputs)
+                + "\nput them back as they were, replace the store (--force), or write another (--output)"
+            )
         differences = "\n".join(plan_differences(stated["identity"], plan.identity))
         raise FileError(
             f"{store.path}: is the store of another sweep, which cannot be resumed:\n{differences}"
@@ -295,14 +303,21 @@ def resumed(store: ZarrStore, plan: Plan) -> dict[str, Any]:
     return stated
 
 
-def case_result(store: PathLike, case: int) -> Result:
+def case_result(
+    store: PathLike, case: int, *, allow_code: Collection[str] = (), only_inside: bool = False
+) -> Result:
     """The full result of one case of a sweep's store, computed again and equal bit for bit.
+
+    ``allow_code`` names the Python files of the study that may be run; what was allowed to the sweep does not
+    count. ``only_inside`` restricts all files to the folder that the store is in, for untrusted stores. A
+    file that has changed since the sweep is refused.
 
     >>> case_result("walk.zarr", 12).report("case12.html")  # doctest: +SKIP
     """
     from kinetree.sweeps.plan import stored_plan
 
-    plan = stored_plan(ZarrStore(store))
-    if not isinstance(case, int) or not 0 <= case < plan.count:
-        raise InputError(f"case must be an integer from 0 to {plan.count - 1}, got {case!r}")
-    return Job.of(plan).result(plan.values(case))
+    with held_inside(only_inside):
+        plan = stored_plan(ZarrStore(store), [allow_code] if isinstance(allow_code, str) else allow_code)
+        if not isinstance(case, int) or not 0 <= case < plan.count:
+            raise InputError(f"case must be an integer from 0 to {plan.count - 1}, got {case!r}")
+        return Job.of(plan).result(plan.values(case))

@@ -32,10 +32,10 @@ class Writer:
     that the order in which cases end does not matter.
     """
 
-    def __init__(self, store: ZarrStore, plan: dict[str, Any]) -> None:
+    def __init__(self, store: ZarrStore, plan: dict[str, Any], status: Array) -> None:
         self.store, self.plan = store, plan
         self.shape = tuple(plan["shape"])
-        self.status: Array = store.status()
+        self.status = status
         self.templates: dict[str, Template] | None = None
         self.counts = np.bincount(self.status, minlength=len(STATUSES))
         self._chunks = Chunks(self.shape, CHUNK_CASES)
@@ -45,9 +45,12 @@ class Writer:
         self._early: dict[int, CaseOutcome] = {}  # outcomes that wait for the variables
         self._written = perf_counter()
         if plan.get("templates"):
-            self._begin(
-                {name: Template(tuple(x[0]), tuple(x[1]), *x[2:]) for name, x in plan["templates"].items()}
-            )
+            known = {
+                name: Template(tuple(x[0]), tuple(x[1]), *x[2:]) for name, x in plan["templates"].items()
+            }
+            if not all(store.has(name) for name in known):  # a process ended before it could add them
+                store.add_variables(plan, known, plan["labels"])
+            self._begin(known)
 
     def wait_again(self, *statuses: int) -> None:
         """Let cases of some statuses wait again."""
@@ -85,10 +88,15 @@ class Writer:
             name: Template(x.dims, tuple(x.values.shape), x.unit, x.meaning)
             for name, x in outcome.values.items()
         }
-        self.store.add_variables(self.plan, found, outcome.labels)
         self.plan["templates"] = {name: list(x) for name, x in found.items()}
-        self.store.write_plan(self.plan)
+        self.plan["labels"] = outcome.labels
+        self.store.write_plan(self.plan)  # before the arrays, so that whoever reads these knows them
+        self.store.add_variables(self.plan, found, outcome.labels)
         self._begin(found)
+        for case in np.flatnonzero(self.status).tolist():  # failed in an earlier process
+            first, last = self._chunks.run(case)
+            self._opened(first, last)
+            self._dirty.add(first)
 
     def _begin(self, templates: dict[str, Template]) -> None:
         self.templates = templates
@@ -159,8 +167,7 @@ class Writer:
             for name, template in (self.templates or {}).items():
                 shape = tuple(part.stop - part.start for part in region)
                 self.store.write(name, region, arrays[name].reshape(*shape, *template.shape))
-            if any(arrays[MESSAGE]):
-                self.store.write(MESSAGE, region, arrays[MESSAGE].astype(str).reshape(shape_of(region)))
+            self.store.write(MESSAGE, region, arrays[MESSAGE].astype(str).reshape(shape_of(region)))
             done[first] = arrays[STATUS]
             if (arrays[STATUS] != 0).all():
                 del self._open[first]

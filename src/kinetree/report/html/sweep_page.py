@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,21 +33,30 @@ iframe { width: 100%; height: 760px; border: 1px solid var(--edge); border-radiu
 
 
 def write_sweep_report(
-    store: PathLike, path: PathLike, *, case: int | None = None, force: bool = False
+    store: PathLike,
+    path: PathLike,
+    *,
+    case: int | None = None,
+    force: bool = False,
+    allow_code: Collection[str] = (),
+    only_inside: bool = False,
 ) -> None:
     """Write the page of a sweep's store as one .html file; ``case`` is shown in motion, default the best.
 
-    The case is run again for it.
+    The case is run again for it; ``allow_code`` and ``only_inside`` as for `case_result`.
     """
     place = checked_path(path)
     check_report(place)
     check_writable(place, force)
-    write_file(place, sweep_html(store, case).encode("utf-8"))
+    write_file(place, sweep_html(store, case, allow_code, only_inside).encode("utf-8"))
 
 
-def sweep_html(store: PathLike, case: int | None = None) -> str:
+def sweep_html(
+    store: PathLike, case: int | None = None, allow_code: Collection[str] = (), only_inside: bool = False
+) -> str:
     """The page as a text."""
     result = load_result(store)
+    run = partial(case_result, store, allow_code=allow_code, only_inside=only_inside)
     title, facts, lines = story(result)
     style, script = asset("style.css"), page_script()
     own = style + STYLE
@@ -78,7 +89,7 @@ def sweep_html(store: PathLike, case: int | None = None) -> str:
             element("dl", *shown, class_="facts"),
             element("ul", *(element("li", line) for line in lines), class_="messages") if lines else "",
         ),
-        element("main", _pair(result, store, case), _more(result), _rows(result)),
+        element("main", _pair(result, run, case), _more(result), _rows(result)),
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
@@ -101,11 +112,11 @@ def chosen_case(result: Result) -> int:
     return int(np.nanargmin(near))
 
 
-def _pair(result: Result, store: PathLike, case: int | None) -> Html:
+def _pair(result: Result, run: Callable[[int], Result], case: int | None) -> Html:
     """The picture, and beside it the animation of a case."""
     try:
         shown = chosen_case(result) if case is None else case
-        one = case_result(store, shown)
+        one = run(shown)
         where = ", ".join(_values(result, shown))
         page = element("iframe", srcdoc=report_html(one, bare=True), title=f"Animation of case {shown}")
         beside = element("section", element("h2", f"Case {shown}: {where}"), page, class_="card")
