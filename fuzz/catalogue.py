@@ -7,5 +7,6 @@ from fuzz.examples import EXAMPLES
 from fuzz.files import FILES
 from fuzz.long import LONG_RUNS
 from fuzz.parsers import PARSERS
+from fuzz.stores import STORES
 
-FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *EXAMPLES, *FILES, *LONG_RUNS)}
+FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *EXAMPLES, *FILES, *STORES, *LONG_RUNS)}

@@ -103,6 +103,30 @@ def test_a_worker_with_another_version_is_refused(cluster, tmp_path):
         process.wait()
 
 
+def test_a_scheduler_that_dies_ends_the_sweep(tmp_path):
+    """The client alone would wait for ever; what was finished is kept."""
+    some = ("--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+    scheduler, match = started("dask_scheduler", *some, wait_for=r"(tcp://127\S+:\d+)")
+    alone = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", str(tmp_path))
+    worker, _ = started("dask_worker", match[1], *alone, wait_for="Registered to")
+    store = tmp_path / "d.zarr"
+    try:
+        with pytest.raises(kt.errors.InputError, match=r"the connection is lost.*--resume"):
+            swept(
+                DELAY,
+                executor=None,
+                scheduler=match[1],
+                store=store,
+                progress=lambda step: scheduler.kill() if step.done >= 2 else None,
+            )
+        assert 2 <= kt.load_result(store).statistics["ok"] < 10
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+            process.stderr.close()
+
+
 def test_a_scheduler_that_is_not_there(monkeypatch):
     assert executors.UNREACHABLE < 10
     monkeypatch.setattr(executors, "UNREACHABLE", 1)

@@ -223,3 +223,41 @@ def test_jobs_of_submitit_give_the_same_bits(undisturbed, tmp_path):
     pytest.importorskip("submitit")
     found = swept(executor=None, slurm="local", store=tmp_path / "s.zarr")
     assert same(found, undisturbed)
+
+
+INTERRUPTED = """
+import sys, time
+sys.path.insert(0, {tests!r})
+import kinetree as kt
+
+def slow(arm, k):
+    import pathlib, time
+    with open({marks!r}, "a") as file:
+        file.write(f"{{k}}\\n")
+    time.sleep(0.01 if k == 0 else 300.0)
+    return 1.0 * k
+
+kt.sweep(slow, {{"k": [0, 1, 2, 3]}}, mechanism=kt.zoo.two_link(), store={store!r}, workers=2)
+"""
+
+
+def test_ctrl_c_ends_at_once_and_starts_nothing_again(tmp_path):
+    """Cases of 5 minutes: the process ends in seconds, each case was begun once, and the store goes on."""
+    store, marks = tmp_path / "i.zarr", tmp_path / "marks"
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    text = INTERRUPTED.format(tests=root, store=str(store), marks=str(marks))
+    process = subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(1200):
+            if marks.exists() and len(marks.read_text().split()) >= 3 and kt.sweeps.sweep_status(store).done:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+        process.wait()
+    assert "KeyboardInterrupt" in said
+    begun = sorted(marks.read_text().split())
+    assert begun == sorted(set(begun)) and len(begun) <= 3
+    assert kt.load_result(store).statistics == {"cases": 4, "waiting": 3, "ok": 1}

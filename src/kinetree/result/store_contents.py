@@ -193,7 +193,9 @@ def chunk_files(store: Path, facts: ArrayFacts) -> dict[Index, Path]:
         last, found = depth == len(facts.grid) - 1, []
         for index, folder in level:
             _check_folder(folder)
-            for entry in os.scandir(folder):
+            with os.scandir(folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+            for entry in listed:
                 number = int(entry.name) if entry.name.isascii() and entry.name.isdecimal() else count
                 if number >= count or entry.name != str(number):
                     continue  # left by a process that was killed, or not of this array

@@ -123,7 +123,7 @@ class ZarrStore:
     def write_grid(self, plan: Mapping[str, Any], grid: Dataset) -> None:
         """Write the axes of the sweep; status and message if they are not there yet."""
         with _disk(self.path), _quiet():
-            coded = {str(name): _codec() for name in grid.variables}
+            coded = {str(name): _codec() for name in grid.variables if not self.has(str(name))}
             grid.to_zarr(self.path, mode="a", consolidated=False, zarr_format=3, encoding=coded)
             shape = tuple(plan["shape"])
             text = Chunks(shape, CHUNK_CASES)
@@ -402,7 +402,7 @@ def load_store(path: PathLike) -> Result:
     status = store.status()
     arrays, plan = group_arrays(store.path), store.plan()
     check_arrays(store.path, plan, arrays, status)
-    data = _read_arrays(store.path)
+    data = _read_arrays(store, arrays)
     data[STATUS].values = status.reshape(data[STATUS].shape)
     statuses = ", ".join(plan["statuses"])
     data.attrs |= {"title": plan["title"], "kinetree_sweep": plan["digest"], "statuses": statuses}
@@ -422,21 +422,22 @@ def load_store(path: PathLike) -> Result:
     )
 
 
-def _read_arrays(path: Path) -> Dataset:
+def _read_arrays(store: ZarrStore, arrays: Iterable[str]) -> Dataset:
     """All arrays of a store whose contents were checked."""
     import xarray as xr
 
-    name = META
+    options: Any = {"chunks": None, "consolidated": True, "zarr_format": 3}
+    options |= {"mask_and_scale": False, "decode_times": False}
     try:
         with _quiet():
-            data: Dataset = xr.open_zarr(
-                path, chunks=None, consolidated=True, zarr_format=3, mask_and_scale=False, decode_times=False
-            )
-            for name in map(str, data.variables):
-                data[name].load().attrs.pop("_FillValue", None)
+            data: Dataset = xr.open_zarr(store.path, **options).load()
     except Exception as error:  # whatever the libraries stumble over
+        for name in arrays:
+            store.read(name)  # the error of the array that is damaged
         said = cut(" ".join(str(error).split()) or type(error).__name__)
-        raise FileError(f"{path}: '{name}' is damaged: {said}; {REPAIR}") from None
+        raise FileError(f"{store.path}: is damaged: {said}") from None
+    for array in data.variables.values():
+        array.attrs.pop("_FillValue", None)
     return data
 
 

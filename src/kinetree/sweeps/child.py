@@ -14,11 +14,13 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import CancelledError
 from typing import IO, Any, NamedTuple
 
 from kinetree.sweeps.case import ERROR, TIMEOUT, CaseOutcome, Order, Refused, cut, work_here
 
 _local = threading.local()
+_NEVER = threading.Event()
 ALL: list[Child] = []
 START = 120.0  # s that the start of the process, with all imports, may take
 
@@ -31,8 +33,10 @@ def in_child(order: Order) -> list[CaseOutcome] | Refused:
         few = order._replace(cases=order.cases[k : k + size], values=order.values[k : k + size], timeout=None)
         limit = None if order.timeout is None else order.timeout * size
         answer = _child().ask(few, limit)
-        if isinstance(answer, Lost) and not answer.late:
+        if isinstance(answer, Lost) and not answer.late and not _closing().is_set():
             answer = _child().ask(few, limit)  # killed, perhaps, by someone from outside
+        if _closing().is_set():
+            raise CancelledError
         if isinstance(answer, Lost):
             stated = f"took longer than the limit of {order.timeout or 0:g} s"
             stated = stated if answer.late else f"its process crashed twice, with exit code {answer.code}"
@@ -62,7 +66,7 @@ class Child:
     def __init__(self) -> None:
         command = [sys.executable, "-c", "from kinetree.sweeps.child import serve; serve()"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.ready = False
+        self.ready, self.closing = False, _closing()
         ALL.append(self)
         atexit.register(self.end)
 
@@ -113,10 +117,26 @@ class Child:
             del _local.child
 
 
+def join_pool(closing: threading.Event) -> None:
+    """Let this thread start no process once the pool that it belongs to is closing."""
+    _local.closing = closing
+
+
+def _closing() -> threading.Event:
+    """The event of the pool of this thread; one that no one sets if there is no pool."""
+    found: threading.Event = getattr(_local, "closing", _NEVER)
+    return found
+
+
 def _child() -> Child:
+    if _closing().is_set():
+        raise CancelledError
     if not hasattr(_local, "child"):
         _local.child = Child()
     child: Child = _local.child
+    if _closing().is_set():  # the pool may not have seen it
+        child.end()
+        raise CancelledError
     return child
 
 

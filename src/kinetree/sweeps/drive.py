@@ -84,9 +84,16 @@ class Drive:
                         more = False
                         break
                     self._submit(order)
-                for key in self._done():
+                done = self._done()
+                self.backend.check()
+                for key in done:
                     self._take(key)
                 self._report()
+        except BaseException:
+            for job, _ in self._orders.values():
+                if callable(getattr(job, "cancel", None)) and is_calling_back(job):
+                    job.cancel()
+            raise
         finally:
             self.writer.flush(now=True)
             self._report(force=True)

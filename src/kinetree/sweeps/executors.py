@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from threading import Event
+from time import monotonic
 from typing import Any
 
 from kinetree.engine.threads import available_cores
@@ -32,13 +34,17 @@ class Backend:
     window: int
     per_order: int
     about: str
+    check: Callable[[], None] = lambda: None  # raises if the place is lost
 
 
 class LocalPool(Executor):
     """Processes of this machine: a thread waits for each, and starts another if one is killed."""
 
     def __init__(self, workers: int) -> None:
-        self._threads = ThreadPoolExecutor(workers)
+        from kinetree.sweeps.child import join_pool
+
+        self._closing = Event()
+        self._threads = ThreadPoolExecutor(workers, initializer=join_pool, initargs=(self._closing,))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a call of ``work``; any other function runs in a thread."""
@@ -49,10 +55,12 @@ class LocalPool(Executor):
         from kinetree.sweeps.child import ALL
 
         self._threads.shutdown(wait=False, cancel_futures=cancel_futures)
-        for child in list(ALL):
+        self._closing.set()  # no thread starts another process
+        own = [child for child in list(ALL) if child.closing is self._closing]
+        for child in own:
             child.process.kill()
         self._threads.shutdown(wait=wait)
-        for child in list(ALL):
+        for child in own:
             child.end()
 
 
@@ -124,9 +132,27 @@ def _dask(address: str) -> Iterator[Backend]:
     try:
         _check_workers(client, address)
         cores = sum(client.nthreads().values())
-        yield Backend(client.get_executor(pure=False), max(8, 4 * cores), 1, f"{cores} threads at {address}")
+        executor, about = client.get_executor(pure=False), f"{cores} threads at {address}"
+        yield Backend(executor, max(8, 4 * cores), 1, about, _Watch(client, address).check)
     finally:
         client.close(timeout=UNREACHABLE)
+
+
+class _Watch:
+    """Looks whether a scheduler is still there; a client would wait for it for ever."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address, self._heard = client, address, monotonic()
+
+    def check(self) -> None:
+        """Raise once the client has had no connection for a while."""
+        if self._client.status == "running":
+            self._heard = monotonic()
+        elif self._client.status == "closed" or monotonic() - self._heard > UNREACHABLE:
+            raise InputError(
+                f"scheduler {self._address}: the connection is lost, and it did not come back within "
+                f"{UNREACHABLE} s; finished cases are in the store, continue with --resume"
+            )
 
 
 def _check_workers(client: Any, address: str) -> None:
