@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("resource", reason="limits of processes are those of POSIX")
 
-from fuzz import long, runner
+from fuzz import long, runner, stores
 from fuzz.answers import compare
 from fuzz.catalogue import FUZZERS
 from fuzz.parsers import texts
@@ -124,3 +124,17 @@ def test_an_interrupted_run_counts_what_was_tried():
 
     report = run(Fuzzer("stopped", "", one, seconds=60, batch=3), 12, seed=4)
     assert report.counts == {runner.ACCEPTED: 6} and report.faults == []
+
+
+def test_numbers_that_a_store_lacks_are_seen(monkeypatch, rng, tmp_path):
+    """Without the check of chunks, a store whose chunk was removed is read as NaN, and that is a fault."""
+
+    def remove(rng, place):
+        (place / "value" / "c" / "0" / "0").unlink(missing_ok=True)
+        (place / "last_q" / "c" / "0" / "0").unlink(missing_ok=True)
+
+    monkeypatch.setattr(stores, "CHANGES", (remove,))
+    assert stores.stores(rng, tmp_path) == runner.REFUSED
+    monkeypatch.setattr("kinetree.result.zarr_store.required_chunks", lambda *given: ())
+    with pytest.raises(WrongAnswerError, match=r"is missing in cases that are ok|other numbers"):
+        stores.stores(rng, tmp_path)
