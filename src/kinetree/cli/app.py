@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 import sys
 import threading
@@ -68,6 +69,10 @@ Root = Annotated[
         "--root", help="Root link of a .urdf, or model of a .sdf, if there are several.", metavar="NAME"
     ),
 ]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Option("--arg", help="Argument of a file with xacro macros; repeatable.", metavar="NAME:=VALUE"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
@@ -91,6 +96,7 @@ def read_options(
     packages: list[str] | None = None,
     floating_base: bool | None = None,
     root: str | None = None,
+    arguments: list[str] | None = None,
 ) -> dict[str, Any]:
     """Options for reading a model, as the library takes them; only those that were given."""
     named = {}
@@ -99,7 +105,19 @@ def read_options(
         if not (name and equals and place):
             raise InputError(f"--packages takes NAME=FOLDER, got '{text}'")
         named[name] = place
-    given = {"folder": folder, "packages": named or None, "floating_base": floating_base, "root": root}
+    values = {}
+    for text in arguments or []:
+        found = re.fullmatch(r"([^:=]+):?=(.*)", text, re.DOTALL)
+        if found is None:
+            raise InputError(f"--arg takes NAME:=VALUE, got '{text}'")
+        values[found[1]] = found[2]
+    given = {
+        "folder": folder,
+        "packages": named or None,
+        "floating_base": floating_base,
+        "root": root,
+        "arguments": values or None,
+    }
     return {key: value for key, value in given.items() if value is not None}
 
 

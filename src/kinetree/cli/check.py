@@ -9,6 +9,7 @@ import typer
 
 from kinetree.cli.app import (
     BAD_INPUT,
+    Arguments,
     AsJson,
     FloatingBase,
     MeshesFrom,
@@ -47,6 +48,7 @@ def check(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     rules: Annotated[
@@ -65,7 +67,7 @@ def check(
     from kinetree.lint.finding import ERROR
     from kinetree.lint.study import check_file
 
-    options = read_options(folder, packages, floating_base, root)
+    options = read_options(folder, packages, floating_base, root, arguments)
     found = [finding for file in files for finding in check_file(file, **options)]
     errors = sum(finding.severity == ERROR for finding in found)
     if as_json:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kinetree.cli.app import (
+    Arguments,
     AsJson,
     FloatingBase,
     Force,
@@ -43,6 +44,7 @@ def info(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a mechanism (tree, joints, modules, mobility) or a result.
@@ -51,7 +53,7 @@ def info(
 
     Example: kinetree info four_bar
     """
-    options = read_options(folder, packages, floating_base, root)
+    options = read_options(folder, packages, floating_base, root, arguments)
     if Path(shown).suffix.lower() == ".nc":
         if options:
             raise InputError(f"{shown}: is a result; options of models do not apply")
@@ -111,6 +113,7 @@ def convert(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -128,7 +131,7 @@ def convert(
     from kinetree.study.convert import convert as converted
 
     check_output([target], force)
-    options = read_options(folder, packages, floating_base, root)
+    options = read_options(folder, packages, floating_base, root, arguments)
     options |= {"allow_unphysical": True} if allow_unphysical else {}
     mechanism, notes = converted(source, target, force, convention, **options)
     if as_json:
@@ -169,6 +172,7 @@ def draw(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -190,7 +194,7 @@ def draw(
         )
     if q is not None and state is not None:
         raise InputError("give either --q or --state, not both")
-    mechanism = mechanism_of(model, **read_options(folder, packages, floating_base, root))
+    mechanism = mechanism_of(model, **read_options(folder, packages, floating_base, root, arguments))
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)

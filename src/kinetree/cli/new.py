@@ -10,7 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from kinetree.cli.app import FloatingBase, Force, MeshesFrom, Packages, Quiet, Root, app, read_options, say
+from kinetree.cli.app import (
+    Arguments,
+    FloatingBase,
+    Force,
+    MeshesFrom,
+    Packages,
+    Quiet,
+    Root,
+    app,
+    read_options,
+    say,
+)
 from kinetree.cli.names import complete_model, typed_words
 from kinetree.errors import InputError, unknown_name
 
@@ -67,6 +78,7 @@ def new(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     yes: Annotated[bool, typer.Option("--yes", help="Use the defaults without asking.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -87,7 +99,7 @@ def new(
 
     check_output([path], force)
     asking = Asking(sys.stdin.isatty() and sys.stdout.isatty() and not (yes or quiet))
-    options = read_options(folder, packages, floating_base, root)
+    options = read_options(folder, packages, floating_base, root, arguments)
     if kind == "mechanism":
         _refuse(kind, model=model, duration=duration, **options)
         text = _mechanism(path.stem, asking, template=template, links=links, length=length, mass=mass)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import FloatingBase, MeshesFrom, Packages, Root, app, read_options, say
+from kinetree.cli.app import Arguments, FloatingBase, MeshesFrom, Packages, Root, app, read_options, say
 from kinetree.cli.names import complete_model_or_result
 
 
@@ -32,6 +32,7 @@ def show(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
 ) -> None:
     """Show a mechanism or a result in the browser.
 
@@ -43,7 +44,7 @@ def show(
     from kinetree.viewer.page import view
     from kinetree.viewer.subject import subject_of
 
-    subject = subject_of(shown, **read_options(folder, packages, floating_base, root))
+    subject = subject_of(shown, **read_options(folder, packages, floating_base, root, arguments))
     viewer = view(subject, host, port, browser, public=public, wait=False)
     say(f"The viewer is at {viewer.url} (Ctrl-C ends it)")
     viewer.wait()

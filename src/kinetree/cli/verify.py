@@ -10,6 +10,7 @@ import typer
 
 from kinetree.cli.app import (
     FAILED,
+    Arguments,
     AsJson,
     FloatingBase,
     MeshesFrom,
@@ -41,6 +42,7 @@ def verify(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     steps: Annotated[
         bool, typer.Option("--steps", help="Show the recursions module by module at one state.")
     ] = False,
@@ -63,7 +65,7 @@ def verify(
     from kinetree.analysis.agreement import agreement
     from kinetree.report.terminal_checks import agreement_table
 
-    mechanism = _movable(model, read_options(folder, packages, floating_base, root))
+    mechanism = _movable(model, read_options(folder, packages, floating_base, root, arguments))
     if steps:
         _show_steps(mechanism, seed, as_json, quiet)
         return
@@ -88,6 +90,7 @@ def derivatives(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -103,7 +106,7 @@ def derivatives(
     from kinetree.analysis.derivative_check import check_derivatives
     from kinetree.report.terminal_checks import slope_table
 
-    mechanism = _movable(model, read_options(folder, packages, floating_base, root))
+    mechanism = _movable(model, read_options(folder, packages, floating_base, root, arguments))
     with progress_bar("differentiating", wanted=not (quiet or as_json)) as progress:
         checks = check_derivatives(mechanism, states, seed, progress)
     worst = max((check.error for check in checks), default=0.0)
@@ -124,6 +127,7 @@ def bench(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
+    arguments: Arguments = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -137,7 +141,7 @@ def bench(
     from kinetree.report.terminal_checks import speed_table
     from kinetree.study.speed import measure_speed
 
-    mechanism = _movable(model, read_options(folder, packages, floating_base, root))
+    mechanism = _movable(model, read_options(folder, packages, floating_base, root, arguments))
     with progress_bar("timing", wanted=not (quiet or as_json)) as progress:
         rows = measure_speed(mechanism, batch, progress=progress)
     if as_json:

@@ -23,7 +23,8 @@ READ_OPTIONS: dict[str, tuple[str, ...]] = {
     ".xml": ("allow_unphysical", "folder", "strict", "armature", "contacts"),
 }
 READ_OPTIONS[".urdf"] = ("floating_base", "packages", "root", *READ_OPTIONS[".xml"])
-READ_OPTIONS[".xacro"] = READ_OPTIONS[".sdf"] = READ_OPTIONS[".world"] = READ_OPTIONS[".urdf"]
+READ_OPTIONS[".sdf"] = READ_OPTIONS[".world"] = READ_OPTIONS[".urdf"]
+READ_OPTIONS[".urdf"] = READ_OPTIONS[".xacro"] = (*READ_OPTIONS[".urdf"], "arguments")
 PathLike = str | os.PathLike[str]
 Format = TypeVar("Format", bound=Callable[..., object])
 
@@ -39,6 +40,7 @@ def load(
     armature: float | Mapping[str, float] | None = None,
     contacts: bool | Iterable[str] | None = None,
     strict: bool = False,
+    arguments: Mapping[str, str | int | float | bool] | None = None,
 ) -> Mechanism:
     """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world) or .xml (MJCF) file.
 
@@ -51,7 +53,8 @@ def load(
     become contact points, and those of all moving bodies if the file has a floor; ``contacts`` names the
     bodies instead, True for all that move, False for none. Extensions of a URDF, SDF or MJCF file, and
     unphysical inertias, are accepted with a warning; ``allow_unphysical`` accepts the inertias without it,
-    ``strict`` refuses both. A TOML file contains all of this. Instead of a path, "example-robot-data:panda"
+    ``strict`` refuses both. ``arguments={"ur_type": "ur5e"}`` gives the values of ``$(arg ur_type)`` in a
+    file with xacro macros. A TOML file contains all of this. Instead of a path, "example-robot-data:panda"
     names a file of an installed package; see :func:`kinetree.zoo.installed_models`.
 
     >>> import kinetree as kt, tempfile, pathlib
@@ -73,6 +76,7 @@ def load(
         "strict": strict,
         "armature": armature,
         "contacts": contacts,
+        "arguments": arguments,
     }
     given = {
         name: value

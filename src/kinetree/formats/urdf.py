@@ -31,7 +31,7 @@ from kinetree.formats.urdf_elements import (
     placement,
 )
 from kinetree.formats.urdf_loops import companion_of, with_companion, with_loop_elements
-from kinetree.formats.xacro_file import expanded, has_macros
+from kinetree.formats.xacro_file import Arguments, checked_arguments, expanded, has_macros
 from kinetree.formats.xml_file import Element, file_bytes, parse_xml
 from kinetree.model.body import WORLD, checked_name
 from kinetree.model.joint import Joint, Mimic
@@ -53,6 +53,7 @@ class UrdfOptions:
     root: str | None = None
     strict: bool = False
     contacts: ContactChoice = field(default_factory=ContactChoice)
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_urdf(
@@ -64,6 +65,7 @@ def load_urdf(
     root: str | None = None,
     strict: bool = False,
     contacts: Contacts = None,
+    arguments: Arguments | None = None,
 ) -> Mechanism:
     """The mechanism a URDF file describes.
 
@@ -76,12 +78,13 @@ def load_urdf(
 
     What a file has beyond the format, and unphysical inertias (see :class:`kinetree.Inertia`), are
     accepted with one warning each; ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses
-    both. A file with xacro macros is expanded if the package ``xacro`` is installed.
+    both. xacro macros are expanded; ``arguments`` are the values of their ``$(arg name)``.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of a URDF file must be a text or a path, got {shown(path)}")
     file = Path(path)
-    options = UrdfOptions(allow_unphysical, floating_base, root, strict, ContactChoice.of(contacts))
+    texts = checked_arguments(arguments or {})
+    options = UrdfOptions(allow_unphysical, floating_base, root, strict, ContactChoice.of(contacts), texts)
     passed = PassedOver(str(path), strict)
     mechanism = read_urdf(file, MeshFolder.around(file, folder, packages), options, passed)
     _warn(mechanism, options, passed)
@@ -108,12 +111,24 @@ def mechanism_from_urdf(
 
 def read_urdf(file: Path, folder: MeshFolder, options: UrdfOptions, passed: PassedOver) -> Mechanism:
     """The mechanism of a file, macros expanded; ignored items are collected, not yet reported."""
-    robot = parse_xml(file_bytes(file), passed.source)
-    if has_macros(robot):
-        robot = parse_xml(expanded(file, folder), passed.source)
+    robot, folder = read_robot(file, folder, options, passed)
     mechanism = _mechanism(robot, folder, options, passed)
     companion = companion_of(file)
     return mechanism if companion is None else with_companion(mechanism, companion, passed)
+
+
+def read_robot(
+    file: Path, folder: MeshFolder, options: UrdfOptions, passed: PassedOver
+) -> tuple[Element, MeshFolder]:
+    """The root element of a file, macros expanded, and the folders with the packages that macros name."""
+    robot = parse_xml(file_bytes(file), passed.source)
+    if has_macros(robot, file):
+        return expanded(file, folder, options.arguments, passed)
+    if options.arguments:
+        raise InputError(
+            f"{file}: has no xacro macros and takes no arguments, got {listed(options.arguments)}"
+        )
+    return robot, folder
 
 
 def _warn(mechanism: Mechanism, options: UrdfOptions, passed: PassedOver) -> None:

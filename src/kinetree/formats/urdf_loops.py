@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from kinetree.algebra.placement import Placement
 from kinetree.errors import FileError, ModelError, listed, shown, unknown_name
-from kinetree.formats.files import check_readable, read_text
+from kinetree.formats.files import read_text
 from kinetree.formats.passed_over import ALSO_READ, PassedOver
 from kinetree.formats.urdf_elements import cut_joint, placement
 from kinetree.formats.xml_file import Element
+from kinetree.formats.yaml_text import yaml_content
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
@@ -33,7 +32,6 @@ REPLACED = {  # kinds of joints with the sequence of their axes
     "SPHERICAL": ("spherical", None), "CARDAN": ("universal", None), "FIXED": ("fixed", None),
     "UJOINT_XY": ("universal", "XY"), "UJOINT_YZ": ("universal", "YZ"), "UJOINT_ZX": ("universal", "ZX"),
 }  # fmt: skip
-MOST_YAML = 1_000_000  # characters
 Entry = TypeVar("Entry")
 
 
@@ -142,18 +140,9 @@ def companion_of(file: Path) -> Companion | None:
 
 
 def _read(path: Path) -> Companion | None:
-    check_readable(path, "description of loops")
-    text = read_text(path)
-    if "closed_loop" not in text:
+    if "closed_loop" not in read_text(path):
         return None
-    if len(text) > MOST_YAML:
-        raise FileError(f"{path}: has {len(text)} characters; the largest allowed is {MOST_YAML}")
-    try:
-        if any(isinstance(event, yaml.events.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise FileError(f"{path}: aliases (*name) are not allowed; write the names out")
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as reason:
-        raise FileError(f"{path}: is not valid YAML: {' '.join(str(reason).split())}") from None
+    content = yaml_content(path)
     if not isinstance(content, dict) or "closed_loop" not in content:
         return None
     pairs = _listed(path, content, "closed_loop") or []

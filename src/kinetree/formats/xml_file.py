@@ -26,7 +26,8 @@ Made = TypeVar("Made")
 class Element:
     """An XML element: tag, attributes, children, and where it stands (``source`` file, ``line``).
 
-    ``content`` is the text directly inside it, without blanks around it.
+    ``content`` is the text directly inside it, without blanks around it; ``parts`` are its texts and children
+    in their order.
     """
 
     tag: str
@@ -36,6 +37,7 @@ class Element:
     parent: Element | None = None
     children: list[Element] = field(default_factory=list)
     content: str = ""
+    parts: list[str | Element] = field(default_factory=list)
 
     @property
     def place(self) -> str:
@@ -204,7 +206,6 @@ class _Builder:
         self.root: Element | None = None
         self.expat: Any = None
         self._open: list[Element] = []
-        self._texts: list[list[str]] = []
 
     @property
     def line(self) -> int:
@@ -217,17 +218,18 @@ class _Builder:
             self.root = element
         else:
             parent.children.append(element)
+            parent.parts.append(element)
         self._open.append(element)
-        self._texts.append([])
         if len(self._open) > DEEPEST:
             raise FileError(f"{self.source}, line {self.line}: elements are nested deeper than {DEEPEST}")
 
     def end(self, tag: str) -> None:
-        self._open.pop().content = "".join(self._texts.pop()).strip()
+        element = self._open.pop()
+        element.content = "".join(part for part in element.parts if isinstance(part, str)).strip()
 
     def data(self, text: str) -> None:
-        if self._texts:
-            self._texts[-1].append(text)
+        if self._open:
+            self._open[-1].parts.append(text)
 
     def close(self) -> None:
         """Nothing to finish: the root is complete when its end tag has been seen."""

@@ -48,7 +48,7 @@ def _urdf(path: Path, options: dict[str, Any]) -> list[Finding]:
 def _sdf(path: Path, options: dict[str, Any]) -> list[Finding]:
     from kinetree.lint.sdf import check_sdf
 
-    return check_sdf(path, **options)
+    return check_sdf(path, **{name: x for name, x in options.items() if name != "arguments"})
 
 
 def _mjcf(path: Path, options: dict[str, Any]) -> list[Finding]:

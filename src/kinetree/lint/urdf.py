@@ -9,9 +9,18 @@ from kinetree.errors import FileError, KinetreeError
 from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.passed_over import PassedOver
-from kinetree.formats.urdf import Names, UrdfOptions, carriers_of, check_robot, is_world, read_urdf
+from kinetree.formats.urdf import (
+    Names,
+    UrdfOptions,
+    carriers_of,
+    check_robot,
+    is_world,
+    read_robot,
+    read_urdf,
+)
 from kinetree.formats.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
-from kinetree.formats.xml_file import Element, file_bytes, parse_xml
+from kinetree.formats.xacro_file import Arguments, checked_arguments
+from kinetree.formats.xml_file import Element
 from kinetree.lint.finding import WARNING, Finding, of_error
 from kinetree.model.body import WORLD
 from kinetree.model.suspicions import Suspicion, suspicions
@@ -29,16 +38,20 @@ def check_urdf(
     packages: Packages | None = None,
     floating_base: bool = False,
     root: str | None = None,
+    arguments: Arguments | None = None,
 ) -> list[Finding]:
     """The findings in a URDF file: what makes it unreadable, or what a tolerant reader passes over."""
     file = str(path)
+    home, passed = MeshFolder.around(path, folder, packages), PassedOver(file)
+    options = UrdfOptions(
+        floating_base=floating_base, root=root, arguments=checked_arguments(arguments or {})
+    )
     try:
-        robot = parse_xml(file_bytes(path), file)
+        robot, home = read_robot(path, home, options, PassedOver(file))
     except FileError as error:
         return of_error(error, file, "syntax")
-    home, passed = MeshFolder.around(path, folder, packages), PassedOver(file)
     try:
-        mechanism = read_urdf(path, home, UrdfOptions(floating_base=floating_base, root=root), passed)
+        mechanism = read_urdf(path, home, options, passed)
     except KinetreeError as error:
         passed = PassedOver(file)
         complaints = list(_complaints(robot, home, passed))

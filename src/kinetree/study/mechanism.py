@@ -28,7 +28,7 @@ from kinetree.study.values import PerJoint
 READ_OPTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("floating_base", "allow_unphysical", "strict"), (bool,)),
     **dict.fromkeys(("folder", "root"), (str,)),
-    "packages": (dict,),
+    **dict.fromkeys(("packages", "arguments"), (dict,)),
     "armature": (int, float, dict),
     "contacts": (bool, list),
 }
@@ -36,6 +36,7 @@ KINDS_OF_OPTIONS = {
     **dict.fromkeys(("floating_base", "allow_unphysical", "strict"), "true or false"),
     **dict.fromkeys(("folder", "root"), "a text"),
     "packages": "a table of folders by package",
+    "arguments": "a table of values by name",
     "armature": "a number or a table of numbers by joint",
     "contacts": "true, false or a list of bodies",
 }

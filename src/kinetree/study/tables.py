@@ -61,7 +61,7 @@ class MechanismChoice(MechanismTable):
     parameters: dict[str, Any] = Field(
         {},
         description="Parameters of the mechanism of the zoo; of a URDF or MJCF file those of kinetree.load: "
-        "floating_base, allow_unphysical, strict, folder, packages, root, armature, contacts.",
+        "floating_base, allow_unphysical, strict, folder, packages, root, armature, contacts, arguments.",
     )
     file: str | None = Field(
         None, description="A .toml, .urdf, .sdf or .xml file, with a path relative to the study."
