@@ -75,7 +75,7 @@ def run(
 
     Example: kinetree run gripper_free_fall --plot fall.png
     """
-    from kinetree.study.inside import held_inside
+    from kinetree.formats.held_inside import held_inside
 
     path = Path(f"{Path(study).stem}.nc") if output is None else output
     try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, shown
+from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.passed_over import PassedOver
 
 NOWHERE = Path(os.path.abspath("/the folder of the description"))  # stands for a folder that is not known
@@ -95,7 +96,8 @@ class MeshFolder:
         path, root = Path(os.path.normpath(joined)), self.root or NOWHERE
         true_path, true_root = (Path(os.path.realpath(x)) if self.root else x for x in (path, root))
         if not true_path.is_relative_to(true_root):
-            if base is not None and true_path.is_relative_to(os.path.realpath(base)):
+            known = [x for x in (base, *self.packages.values()) if x is not None]
+            if any(true_path.is_relative_to(os.path.realpath(x)) for x in known):
                 return path.as_posix()
             where = f"folder '{self.root}'" if self.root else "folder of the description"
             raise FileError(
@@ -132,21 +134,32 @@ class MeshFolder:
         """The folder of a package: as given, above the description, beside it, or as the environment says."""
         if package in self.packages:
             return self.packages[package]
-        if not package or package.startswith("."):
+        if not package or package.startswith(".") or "/" in package or "\\" in package or "\0" in package:
             return None
         for above in self._above():
-            if above.name == package:
+            if above.name == package and not _has_home(above):
                 return above
             if any((above / package / manifest).is_file() for manifest in MANIFESTS):
                 return above / package
-        return _in_environment(package)
+        return None if is_held_inside() else _in_environment(package)
 
     def _own_package(self) -> Path | None:
         """The ROS package, or the model of Gazebo, that the description is part of, if it is one."""
         return next((above for above in self._above() if any((above / x).is_file() for x in MANIFESTS)), None)
 
     def _above(self) -> tuple[Path, ...]:
-        return () if self.start is None else (self.start, *self.start.parents)[:HIGHEST]
+        """The folder of the description and those around it, as far as files may be read."""
+        if self.start is None:
+            return ()
+        around = (self.start, *self.start.parents)[:HIGHEST]
+        if not is_held_inside() or self.root is None:
+            return around
+        return tuple(x for x in around if x.is_relative_to(self.root))
+
+
+def _has_home(folder: Path) -> bool:
+    """Whether a folder is that of the user or around it, and so no package whatever its name."""
+    return Path(os.path.expanduser("~")).is_relative_to(folder)
 
 
 def _in_environment(package: str) -> Path | None:

@@ -115,8 +115,8 @@ class _Expansion:
         made = Element(self._plain_tag(root), {}, root.source, root.line)
         self.files.append(file)
         scope = Scope()
-        self._attributes(root, made, scope)
         self._content(root, made, scope)
+        self._attributes(root, made, scope)  # now, as they may use arguments that are declared inside
         return _finished(made)
 
     def _parsed(self, file: Path, source: str) -> Element:

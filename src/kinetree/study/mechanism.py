@@ -13,13 +13,14 @@ from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_values import Degrees
 from kinetree.formats.files import load
+from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.formats.toml_parts import body_of, contact_point_of, placement_of
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.payload import mounted
 from kinetree.state import independent_axes
-from kinetree.study.inside import file_of, is_held_inside
+from kinetree.study.inside import file_of
 from kinetree.study.models import FOREIGN
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice

@@ -9,12 +9,12 @@ from typing import Any
 
 from kinetree.errors import InputError, SimulationError, shown
 from kinetree.formats.files import PathLike
+from kinetree.formats.held_inside import held_inside
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment, Progress, Study
 from kinetree.study.code import Code
 from kinetree.study.extend import with_study
 from kinetree.study.file import read_study
-from kinetree.study.inside import held_inside
 from kinetree.study.outcome import (
     AUDIT_FAILED,
     DIVERGED,
