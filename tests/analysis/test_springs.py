@@ -1,5 +1,7 @@
 """Springs and dampers between bodies in all dynamics: against free bodies, energy and differences."""
 
+import contextlib
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -217,3 +219,45 @@ def test_two_springs_of_one_name_are_refused():
         build.spring("s", "world", "block", stiffness=1.0)
     with pytest.raises(ModelError, match="more than one spring is called 's'"):
         build.build()
+
+
+LARGE = {"point_b": [1e60, 0, 0], "rest_length": 1e60, "damping": 1e60, "stiffness": 1e60}
+QUESTIONS = {
+    "inverse_dynamics": lambda m, q, qd: kt.inverse_dynamics(m, q, qd, qd),
+    "forward_dynamics": lambda m, q, qd: kt.forward_dynamics(m, q, qd, qd),
+    "bias_torque": kt.bias_torque,
+    "gravity_torque": lambda m, q, qd: kt.gravity_torque(m, q),
+    "potential_energy": lambda m, q, qd: kt.potential_energy(m, q),
+    "kinetic_energy": kt.kinetic_energy,
+    "joint_reactions": lambda m, q, qd: kt.joint_reactions(m, q, qd, qd),
+    "inverse_dynamics_derivatives": lambda m, q, qd: kt.inverse_dynamics_derivatives(m, q, qd, qd),
+    "forward_dynamics_derivatives": lambda m, q, qd: kt.forward_dynamics_derivatives(m, q, qd, qd),
+    "reaction derivatives": lambda m, q, qd: kt.analysis.joint_reaction_derivatives(m, q, qd, qd),
+    "hessian": lambda m, q, qd: kt.analysis.torque_hessian(m, q, qd, qd, weight=[1.0, 1.0]),
+    "mass_matrix": lambda m, q, qd: kt.mass_matrix(m, q),
+    "momentum": kt.momentum,
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("key", LARGE)
+def test_answers_are_finite_or_refused(name, key):
+    """With the largest springs that there can be, and with rates whose squares are no numbers."""
+    soft = {"point_a": (0, 0.3, 0), "point_b": (0.2, 0, 0), "stiffness": 1.0, "damping": 1.0}
+    spring = kt.Spring("s", "world", "link2", **(soft | {key: LARGE[key]}))
+    robot = replace(kt.zoo.two_link(), springs=(spring,))
+    for rate, batch in itertools.product((0.0, 1.0, 1e200), ((), (7,))):
+        q, qd = np.full((*batch, 2), 0.3), np.full((*batch, 2), rate)
+        with contextlib.suppress(kt.KinetreeError), np.errstate(all="ignore"):
+            found = QUESTIONS[name](robot, q, qd)
+            is_plain = isinstance(found, float | np.ndarray)
+            parts = [found] if is_plain else [getattr(found, x) for x in dir(found) if x[0] != "_"]
+            for part in parts:
+                assert np.isfinite(np.asarray(part, dtype=float)).all()
+
+
+@pytest.mark.parametrize("key", [*LARGE, "point_a", "turn_damping"])
+def test_springs_larger_than_any_are_refused(key):
+    value = [0, -1e308, 0] if key.startswith("point") else 1e308
+    with pytest.raises(kt.errors.ModelError, match=rf"spring 's': {key} must be at most 1e\+60"):
+        kt.Spring("s", "world", "link2", **({"stiffness": 1.0} | {key: value}))

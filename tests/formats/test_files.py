@@ -228,11 +228,11 @@ def test_load_refuses_too_large_files(tmp_path: Path) -> None:
 
 
 def test_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "arm.toml").write_text("name = 'x'")
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("kinetree.formats.regular_file.os.open", refuse)
     with pytest.raises(FileError, match=r"arm\.toml: cannot be read: Permission denied"):
         read_text(tmp_path / "arm.toml")
 

@@ -252,7 +252,7 @@ def test_binary_file(tmp_path):
 
 
 def test_missing_file_folder_and_strange_arguments(tmp_path):
-    with pytest.raises(kt.errors.FileError, match=r"there is no file .*nothing\.urdf"):
+    with pytest.raises(kt.errors.FileError, match=r"nothing\.urdf: no such file"):
         load_urdf(tmp_path / "nothing.urdf")
     with pytest.raises(kt.errors.FileError, match="is a folder"):
         load_urdf(tmp_path)

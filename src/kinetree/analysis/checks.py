@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +16,9 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates, fitting
+
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
 
 _checking: ContextVar[bool] = ContextVar("checking", default=True)
 
@@ -65,6 +70,20 @@ def check_finite(results: Sequence[Array]) -> None:
                 "the result overflows: it is not finite although all input is; the input values are too "
                 "large (are they in SI units and radians?)"
             )
+
+
+def finite(function: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
+    """The same function of arrays, which raises where the arrays it returns are not finite."""
+
+    @wraps(function)
+    def checked(*arguments: Arguments.args, **more: Arguments.kwargs) -> Made:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = function(*arguments, **more)
+        parts = found if isinstance(found, tuple) else (found,)
+        check_finite([np.asarray(x) for x in parts if isinstance(x, np.ndarray | np.floating)])
+        return found
+
+    return checked
 
 
 def check_threads(threads: object) -> bool:

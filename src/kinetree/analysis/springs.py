@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.checks import finite
 from kinetree.analysis.kinematics import AxisMotion, axis_motion
 from kinetree.analysis.loops.slopes import STEP, Direction, moved
 from kinetree.model.body import WORLD
@@ -49,6 +50,7 @@ class Tension(NamedTuple):
     rate: Array
 
 
+@finite
 def spring_torques(tree: Tree, q: Array, qd: Array) -> Array:
     """Q (..., n_axes): generalized forces of all springs on the axes, for states (..., n_axes)."""
     springs, found = _stretched(tree, q, qd)
@@ -56,6 +58,7 @@ def spring_torques(tree: Tree, q: Array, qd: Array) -> Array:
     return Q if not springs.turning.any() else Q + _Turning.at(tree, q).torques(qd)
 
 
+@finite
 def lift_torques(tree: Tree, q: Array) -> Array:
     """Q (..., n_axes) of weights that are carried from outside alone."""
     springs, found = _stretched(tree, q, np.zeros(tree.n))
@@ -63,6 +66,7 @@ def lift_torques(tree: Tree, q: Array) -> Array:
     return _summed(-pull[:, None] * found.g)
 
 
+@finite
 def spring_slopes(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
     """Q (..., n_axes) and its derivatives by q and qd, (2, ..., n_axes, n_axes)."""
     q, qd = np.broadcast_arrays(q, qd)
@@ -78,6 +82,7 @@ def spring_slopes(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
     return Q, slopes
 
 
+@finite
 def spring_bends(tree: Tree, q: Array, qd: Array, y: Array) -> tuple[Array, Array]:
     """Second derivatives of y . Q by (q, q) and by (q, qd), (..., n_axes, n_axes) each; y (..., n_axes).
 
@@ -175,6 +180,7 @@ class _Turning(NamedTuple):
         return both
 
 
+@finite
 def spring_energy(tree: Tree, q: Array) -> Array:
     """k (l - l0)^2 / 2 of all springs (J), (...); of weights that are carried, minus their height's part."""
     springs = _known(tree)
@@ -185,12 +191,14 @@ def spring_energy(tree: Tree, q: Array) -> Array:
     return _summed(np.where(springs.lift.any(axis=-1), lifted, 0.5 * springs.stiffness * excess**2), axis=-1)
 
 
+@finite
 def spring_forces(tree: Tree, motion: AxisMotion, qd: Array) -> tuple[Stretch, Array]:
     """The springs, and the forces (..., springs, 3) on points a in world axes; the opposite act on b."""
     springs, found = _known(tree), stretch(tree, motion)
     return found, tension(springs, found, qd).rho[..., None] * found.D
 
 
+@finite
 def force_slopes(tree: Tree, motion: AxisMotion, found: Stretch, qd: Array) -> Array:
     """Derivatives of these forces by q and qd, (2, ..., springs, 3, n_axes): of rho D."""
     springs = _known(tree)
@@ -203,6 +211,7 @@ def force_slopes(tree: Tree, motion: AxisMotion, found: Stretch, qd: Array) -> A
     return np.stack([rho * P + D * drho[..., None, :], D * damping[..., None, :]])
 
 
+@finite
 def moment_slopes(tree: Tree, motion: AxisMotion, q: Array, qd: Array) -> Array:
     """Derivatives of the dampers' moments on bodies a, c w, by q and qd, (2, ..., springs, 3, n_axes)."""
     turning = _Turning.at(tree, q)

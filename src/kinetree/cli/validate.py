@@ -14,6 +14,7 @@ from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, 
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.results import ResultFile
 from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.formats.regular_file import file_content
 
 if TYPE_CHECKING:
     from kinetree.result.result import Result
@@ -152,8 +153,8 @@ def validate_lift(
 def _own_lift(path: Path) -> bool:
     """Whether a file has nothing but a score of a lift, as this command writes it."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(file_content(path))
+    except ValueError:  # also what cannot be read
         return False
     return isinstance(found, dict) and set(found) == {"source", "quantities", "forces"}
 
@@ -169,8 +170,8 @@ def _warn_of_failed(result: Result) -> None:
 def _own_scores(path: Path) -> bool:
     """Whether a file has nothing but scores, as this command writes them."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(file_content(path))
+    except ValueError:  # also what cannot be read
         return False
     return (
         isinstance(found, dict)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import errno
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kinetree.errors import FileError, InputError, cut, listed, shown
+from kinetree.errors import FileError, InputError, listed, shown
 from kinetree.formats.installed import installed_path, is_installed_name
+from kinetree.formats.regular_file import check_name, check_readable, file_content
 from kinetree.model.armature import with_armature
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
-LARGEST_FILE = 50_000_000  # bytes
 READ_OPTIONS: dict[str, tuple[str, ...]] = {
     ".toml": (),
     ".xml": ("allow_unphysical", "folder", "strict", "armature", "contacts"),
@@ -113,10 +112,7 @@ def read_text(path: PathLike) -> str:
     """The text of a UTF-8 file, with or without byte order mark."""
     place = checked_path(path)
     check_readable(place)
-    try:
-        raw = place.read_bytes()
-    except OSError as error:
-        raise FileError(f"{place}: cannot be read: {error.strerror or error}") from None
+    raw = file_content(place)
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(f"{place}: is UTF-16 text; save it as UTF-8")
     if b"\0" in raw:
@@ -224,17 +220,6 @@ def checked_path(path: PathLike) -> Path:
     return Path(path)
 
 
-def check_name(path: Path) -> None:
-    """Whether the system takes a path of that length."""
-    try:
-        os.lstat(path)
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise FileError(f"{cut(str(path))}: the name is too long") from None
-    except ValueError:  # characters that no name has
-        raise FileError(f"{shown(str(path))} is not a file path") from None
-
-
 def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     """The format of the file, by its suffix."""
     suffix = path.suffix.lower()
@@ -252,25 +237,6 @@ def _zoo_hint(path: Path, verb: str) -> str:
 
     near = difflib.get_close_matches(path.name, zoo.ZOO, n=1)
     return f"; kinetree.zoo.{near[0]}() comes with the package" if near and verb == "read" else ""
-
-
-def check_is_file(path: Path, what: str) -> None:
-    """Whether there is a file; ``what`` says of what kind it should be."""
-    if os.path.isdir(path):
-        raise FileError(f"{path}: is a folder, not a {what}")
-    if not os.path.lexists(path):
-        raise FileError(f"{path}: no such file (looked in {os.path.abspath(path.parent)})")
-    if not os.path.isfile(path):
-        raise FileError(f"{path}: is not a regular file")
-
-
-def check_readable(path: Path, what: str = "mechanism file") -> None:
-    """Whether there is a file of a reasonable size."""
-    check_name(path)
-    check_is_file(path, what)
-    size = os.path.getsize(path)
-    if size > LARGEST_FILE:
-        raise FileError(f"{path}: has {size / 1e6:.1f} MB; the largest allowed is {LARGEST_FILE / 1e6:g} MB")
 
 
 def check_writable(path: Path, force: bool) -> None:

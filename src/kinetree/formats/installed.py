@@ -7,7 +7,8 @@ from collections import Counter
 from importlib import metadata
 from pathlib import Path, PurePath, PurePosixPath
 
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import FileError, InputError, shown, unknown_name
+from kinetree.formats.regular_file import file_content
 
 MACROS = ".urdf.xacro"  # other .xacro files are mostly parts that these include
 SUFFIXES = (".urdf", MACROS, ".sdf", ".xml")
@@ -99,10 +100,8 @@ def _stem(file: PurePath) -> str:
 def _is_model(path: Path) -> bool:
     suffix = _suffix(path)
     try:
-        if path.stat().st_size > LARGEST:
-            return False
-        content = path.read_bytes()
-    except OSError:
+        content = file_content(path, LARGEST)
+    except FileError:
         return False
     return MARKS[suffix] in content and NEEDED.get(suffix, b"") in content
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +15,12 @@ from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_home import LARGEST_MESH, file_digest
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mesh_scene import dae_surfaces, glb_surfaces
+from kinetree.formats.regular_file import check_is_file, file_content
 from kinetree.formats.surface import Surface, hex_color, used_corners
 from kinetree.model.body import Shape
 
 MOST_TRIANGLES = 1_000_000  # of one file
+FARTHEST = 1e12  # m, of a corner
 OWN_COLORS = (".dae", ".glb")  # whose colors count before those of the description
 STL_HEAD, STL_RECORD = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("extra", "<u2")])
 PLACE = "a mesh"
@@ -62,9 +64,8 @@ def _path(shape: Shape, folder: PathLike | None) -> Path:
 
 def _read(path: Path) -> list[Surface]:
     try:
+        check_is_file(path, "mesh file")
         found = path.stat()
-        if found.st_size > LARGEST_MESH:
-            raise FileError(f"{path}: has more than {LARGEST_MESH} bytes; use a coarser mesh")
         return list(_surfaces(str(path), found.st_mtime_ns, found.st_size))
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -75,12 +76,16 @@ def _surfaces(name: str, changed: int, size: int) -> tuple[Surface, ...]:
     """The surfaces of a file as it was at one time, equal corners joined."""
     path = Path(name)
     try:
-        found = READERS[path.suffix.lower()](path.read_bytes(), path)
+        found = READERS[path.suffix.lower()](file_content(path, LARGEST_MESH), path)
+    except FileError:
+        raise
     except (ValueError, IndexError, struct.error, OverflowError):
         raise FileError(f"{path}: is not a readable mesh file") from None
     count = sum(len(x.triangles) for x in found)
     if count > MOST_TRIANGLES:
         raise FileError(f"{path}: has {count} triangles; at most {MOST_TRIANGLES} are drawn")
+    for surface in found:
+        _check_corners(surface, path)
     if not count or not all(_is_sound(x) for x in found):
         raise FileError(f"{path}: is damaged: it has no triangles, or triangles with missing vertices")
     return tuple(_joined(x) for x in found)
@@ -90,7 +95,20 @@ def _is_sound(surface: Surface) -> bool:
     inside = surface.triangles.min(initial=0) >= 0 and surface.triangles.max(initial=-1) < len(
         surface.corners
     )
-    return bool(inside and np.isfinite(surface.corners).all())
+    return bool(inside)
+
+
+def _check_corners(surface: Surface, path: Path) -> None:
+    """All corners are numbers that a body can have."""
+    wrong = ~(np.abs(surface.corners) <= FARTHEST).all(axis=1)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise _far_corner(f"{path}, corner {k + 1}", surface.corners[k])
+
+
+def _far_corner(where: str, corner: Iterable[float]) -> FileError:
+    values = ", ".join(f"{x:g}" for x in corner)
+    return FileError(f"{where}: is at ({values}); coordinates must be finite and at most {FARTHEST:g}")
 
 
 def _joined(surface: Surface) -> Surface:
@@ -106,9 +124,19 @@ def _stl(content: bytes, path: Path) -> list[Surface]:
         if len(content) == STL_HEAD + count * STL_RECORD.itemsize:
             corners = np.frombuffer(content, STL_RECORD, count, STL_HEAD)["corners"].astype(np.float64)
             return [Surface(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))]
-    words = (line.split() for line in content.decode("ascii", errors="replace").splitlines())
-    rows = [[float(x) for x in row[1:4]] for row in words if len(row) == 4 and row[0].lower() == "vertex"]
+    rows = []
+    for number, line in enumerate(content.decode("ascii", errors="replace").splitlines(), start=1):
+        words = line.split()
+        if len(words) == 4 and words[0].lower() == "vertex":
+            rows.append(_corner(words[1:], path, number))
     return [Surface(np.array(rows).reshape(-1, 3), np.arange(len(rows)).reshape(-1, 3))]
+
+
+def _corner(words: list[str], path: Path, line: int) -> list[float]:
+    values = [float(x) for x in words]
+    if not all(abs(x) <= FARTHEST for x in values):
+        raise _far_corner(f"{path}, line {line}", values)
+    return values
 
 
 def _obj(content: bytes, path: Path) -> list[Surface]:
@@ -117,10 +145,10 @@ def _obj(content: bytes, path: Path) -> list[Surface]:
     faces: dict[str, list[tuple[int, int, int]]] = {}
     colors: dict[str, str] = {}
     material = ""
-    for line in content.decode("utf-8", errors="replace").splitlines():
+    for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), start=1):
         key, *words = line.split() or [""]
         if key == "v":
-            corners.append([float(x) for x in words[:3]])
+            corners.append(_corner(words[:3], path, number))
         elif key == "f":
             found = [int(word.partition("/")[0]) for word in words]
             around = [k - 1 if k > 0 else len(corners) + k for k in found]
@@ -141,10 +169,10 @@ def _materials(path: Path, name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     place = path.with_name(Path(name).name)
     try:
-        if place.suffix.lower() != ".mtl" or place.stat().st_size > LARGEST_MESH:
+        if place.suffix.lower() != ".mtl":
             return {}
-        lines = place.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = file_content(place, LARGEST_MESH).decode("utf-8", errors="replace").splitlines()
+    except FileError:
         return {}
     material = ""
     for line in lines:

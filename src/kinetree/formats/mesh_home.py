@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from kinetree.formats.regular_file import file_content
 from kinetree.model.body import Shape
 from kinetree.model.mechanism import Mechanism
 
@@ -57,17 +58,15 @@ def file_digest(path: Path) -> str | None:
     """SHA-256 of a regular file; None if there is none, or it is too large or cannot be read."""
     try:
         found = path.stat()
-        if not path.is_file() or found.st_size > LARGEST_MESH:
-            return None
         return _digest(str(path), found.st_mtime_ns, found.st_size)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # also what is not a regular file
         return None
 
 
 @lru_cache(maxsize=1024)
 def _digest(path: str, changed: int, size: int) -> str:
     """The digest of a file as it was at one time, so that saving many results reads it once."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(file_content(Path(path), LARGEST_MESH)).hexdigest()
 
 
 def _meshes(mechanism: Mechanism) -> list[Shape]:

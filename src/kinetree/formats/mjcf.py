@@ -264,6 +264,8 @@ def _located(element: Element, name: str, starts: Sequence[Path], region: _Regio
         refusal = region.refusal(name, path)
         if refusal:
             raise FileError(f"{element.place}: {refusal}")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise FileError(f"{element.place}: '{cut(str(path))}' is not a regular file")
     return found
 
 

@@ -21,12 +21,13 @@ from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
+from kinetree.formats.regular_file import file_content
 from kinetree.formats.sdf_contact import contact_points, floor_of
 from kinetree.formats.sdf_document import Documents
 from kinetree.formats.sdf_elements import joint_type, joints_of, link_body, mimic_of, shape_of, undrawn
 from kinetree.formats.sdf_scope import MODEL, Scope
 from kinetree.formats.sdf_values import flag, vector, word
-from kinetree.formats.xml_file import Element, file_bytes
+from kinetree.formats.xml_file import Element
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import Floor
@@ -81,7 +82,7 @@ def load_sdf(
     file = Path(path)
     options = SdfOptions(allow_unphysical, floating_base, root, strict, ContactChoice.of(contacts))
     passed = PassedOver(str(path), strict)
-    mechanism = read_sdf(file_bytes(file), MeshFolder.around(file, folder, packages), options, passed)
+    mechanism = read_sdf(file_content(file), MeshFolder.around(file, folder, packages), options, passed)
     _warn(mechanism, options, passed)
     return mechanism
 

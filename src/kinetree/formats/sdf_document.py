@@ -8,9 +8,10 @@ from pathlib import Path
 from kinetree.errors import FileError, InputError, KinetreeError, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.regular_file import check_name, file_content
 from kinetree.formats.sdf_scope import DELIMITER, NAMED, Scope
 from kinetree.formats.sdf_values import attribute_flag, flag, word
-from kinetree.formats.xml_file import Element, file_bytes, parse_xml
+from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.model.body import WORLD
 
 ROOTS = ("sdf", "gazebo")
@@ -104,6 +105,7 @@ class Documents:
         """The model that an <include> names."""
         folder = self.folders[include.source]
         path = folder.path(word(include, "uri"), include.place)
+        check_name(path)
         if path.is_dir():
             path = _model_file(path, include)
         if not path.exists():
@@ -113,7 +115,7 @@ class Documents:
             )
         if path.suffix.lower() not in (".sdf", ".world", ".xml"):
             raise FileError(f"{include.place}: '{path.name}' is not an SDF file; only SDF files are included")
-        root = self.root(file_bytes(path), str(path), folder.beside(path))
+        root = self.root(file_content(path), str(path), folder.beside(path))
         models = root.all("model")
         if len(models) != 1:
             raise FileError(f"{include.place}: {path} holds {len(models)} models; an included file has one")
@@ -176,7 +178,7 @@ def _model_file(folder: Path, include: Element) -> Path:
     config = folder / CONFIG
     if not config.is_file():
         return folder / "model.sdf"
-    files = parse_xml(file_bytes(config), str(config)).all("sdf")
+    files = parse_xml(file_content(config), str(config)).all("sdf")
     best: tuple[Version, str] = ((), "model.sdf")
     for named in files:
         digits = named.attributes.get("version", "0").split(".")

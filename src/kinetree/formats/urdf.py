@@ -19,6 +19,7 @@ from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
+from kinetree.formats.regular_file import file_content
 from kinetree.formats.urdf_colors import material_colors
 from kinetree.formats.urdf_contact import contact_points
 from kinetree.formats.urdf_elements import (
@@ -32,7 +33,7 @@ from kinetree.formats.urdf_elements import (
 )
 from kinetree.formats.urdf_loops import companion_of, with_companion, with_loop_elements
 from kinetree.formats.xacro_file import Arguments, checked_arguments, expanded, has_macros
-from kinetree.formats.xml_file import Element, file_bytes, parse_xml
+from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.model.body import WORLD, checked_name
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.mechanism import Link, Mechanism
@@ -121,7 +122,7 @@ def read_robot(
     file: Path, folder: MeshFolder, options: UrdfOptions, passed: PassedOver
 ) -> tuple[Element, MeshFolder]:
     """The root element of a file, macros expanded, and the folders with the packages that macros name."""
-    robot = parse_xml(file_bytes(file), passed.source)
+    robot = parse_xml(file_content(file), passed.source)
     if has_macros(robot, file):
         return expanded(file, folder, options.arguments, passed)
     if options.arguments:

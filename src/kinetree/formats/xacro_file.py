@@ -16,14 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, cut, listed, shown, unknown_name
-from kinetree.formats.files import check_readable
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.regular_file import check_readable, file_content
 from kinetree.formats.xacro_functions import TEXT_TOOLS, Function, Namespace
 from kinetree.formats.xacro_limits import Budget, Fault, Value, weight
 from kinetree.formats.xacro_scope import Lazy, Macro, Parameter, Scope, check_identifier, literal, truth
 from kinetree.formats.xacro_values import evaluate
-from kinetree.formats.xml_file import Element, file_bytes, parse_xml
+from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.formats.yaml_text import yaml_content
 
 Arguments = Mapping[str, str | int | float | bool]
@@ -124,7 +124,7 @@ class _Expansion:
         if self.count > MOST_FILES:
             raise Fault(f"more than {MOST_FILES} files are included")
         self._check_readable(file, "xacro file")
-        content = file_bytes(file)
+        content = file_content(file)
         self.budget.bytes(len(content))
         self.uris.update(
             x.decode(errors="replace") for x in re.findall(rb"xmlns:xacro\s*=\s*[\"']([^\"']*)[\"']", content)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import errors as expat
@@ -139,20 +138,6 @@ def placed(element: Element, make: Callable[[], Made]) -> Made:
 def _comma(words: list[str]) -> str:
     decimal = any(re.fullmatch(r"[-+]?\d+,\d+", word) for word in words)
     return "; write a decimal point, not a comma" if decimal else ""
-
-
-def file_bytes(path: Path) -> bytes:
-    """The content of a regular file."""
-    try:
-        if path.is_dir():
-            raise FileError(f"'{cut(str(path))}' is a folder, not a file")
-        if not path.exists():
-            raise FileError(f"there is no file '{cut(str(path))}'")
-        if not path.is_file():
-            raise FileError(f"'{cut(str(path))}' is not a regular file")
-        return path.read_bytes()
-    except OSError as reason:
-        raise FileError(f"cannot read '{path}': {reason.strerror or reason}") from None
 
 
 def parse_xml(content: str | bytes, source: str) -> Element:

@@ -8,8 +8,9 @@ from kinetree.errors import FileError, KinetreeError
 from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.regular_file import file_content
 from kinetree.formats.sdf import SdfOptions, read_sdf
-from kinetree.formats.xml_file import file_bytes, parse_xml
+from kinetree.formats.xml_file import parse_xml
 from kinetree.lint.finding import Finding, of_error
 from kinetree.lint.urdf import passed_over, placed
 from kinetree.model.suspicions import suspicions
@@ -25,13 +26,13 @@ def check_sdf(
     """The findings in an SDF file: the first that makes it unreadable, and what is ignored."""
     file = str(path)
     try:
-        document = parse_xml(file_bytes(path), file)
+        document = parse_xml(file_content(path), file)
     except FileError as error:
         return of_error(error, file, "syntax")
     passed = PassedOver(file)
     options = SdfOptions(floating_base=floating_base, root=root)
     try:
-        mechanism = read_sdf(file_bytes(path), MeshFolder.around(path, folder, packages), options, passed)
+        mechanism = read_sdf(file_content(path), MeshFolder.around(path, folder, packages), options, passed)
     except KinetreeError as error:
         return of_error(error, file, "impossible-mechanism") + passed_over(passed, file)
     return passed_over(passed, file) + placed(suspicions(mechanism), document, file)

@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, frozen, number, vector
 from kinetree.errors import ModelError
 from kinetree.model.body import checked_name
+from kinetree.model.inertia import LARGEST
 
 TURNING = ("turn_damping", "N m s/rad")
 
@@ -50,11 +51,16 @@ class Spring:
         if self.body_a == self.body_b:
             raise ModelError(f"{what} connects body '{self.body_a}' to itself; it needs two bodies")
         for key in ("point_a", "point_b"):
-            object.__setattr__(self, key, vector(getattr(self, key), 3, f"{what}: {key}", ModelError))
+            point = vector(getattr(self, key), 3, f"{what}: {key}", ModelError)
+            if np.abs(point).max() > LARGEST:
+                raise ModelError(f"{what}: {key} must be at most {LARGEST:g} m away, got {point.tolist()}")
+            object.__setattr__(self, key, point)
         for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest_length", "m"), TURNING):
             value = number(getattr(self, key), f"{what}: {key}", ModelError)
             if value < 0.0:
                 raise ModelError(f"{what}: {key} must be >= 0 ({unit}), got {value:g}")
+            if value > LARGEST:
+                raise ModelError(f"{what}: {key} must be at most {LARGEST:g} {unit}, got {value:g}")
             object.__setattr__(self, key, value)
         if not (self.stiffness or self.damping or self.turn_damping):
             raise ModelError(

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 from kinetree.errors import FileError, cut, shown
-from kinetree.formats.files import check_readable
+from kinetree.formats.regular_file import check_readable
 
 Line = tuple[int, list[str]]
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import rotation_about
-from kinetree.analysis.checks import given
+from kinetree.analysis.checks import finite, given
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.kinematics import AxisMotion, axis_motion
 from kinetree.analysis.loops.rows import LoopRows
@@ -265,6 +265,7 @@ def cut_torques(mechanism: Mechanism, q: Array, qd: Array) -> Array:
     return torque if tree.coupling is None else torque @ tree.coupling.matrix
 
 
+@finite
 def cut_energy(mechanism: Mechanism, q: Array) -> Array:
     """Energy of the springs of cut joints (J), (...), at coordinates (..., n_dof)."""
     tree, table = mechanism.tree, cut_table(mechanism)
