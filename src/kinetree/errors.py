@@ -21,6 +21,7 @@ __all__ = [
     "ModelError",
     "SimulationError",
     "SingularityError",
+    "SizeError",
     "StopSimulation",
 ]
 HELPFUL = 20  # messages about unknown names that suggest another one
@@ -72,6 +73,10 @@ class AssemblyError(InputError):
 
 class SingularityError(KinetreeError, ArithmeticError):
     """The result is not finite in this configuration (gimbal lock, singular mass matrix)."""
+
+
+class SizeError(KinetreeError, MemoryError):
+    """A result needs more memory than there is; raised before it is computed."""
 
 
 class SimulationError(KinetreeError, RuntimeError):

@@ -365,3 +365,19 @@ def test_mechanisms_without_feet_are_refused():
         kt.gaits.gait("robot.urdf")
     with pytest.raises(kt.errors.InputError, match="height must be"):
         kt.gaits.jump(kt.zoo.planar_biped(), height=5.0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"speed": None},
+        {"speed": 1e300},
+        {"friction": None},
+        {"range": None},
+        {"schedule": [1]},
+        {"effort": None},
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(settings):
+    with pytest.raises(kt.errors.InputError, match="gait: "):
+        kt.gaits.gait(kt.zoo.quadruped(), **settings)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.room import check_room
 from kinetree.analysis.batches import batch_shape
 from kinetree.analysis.coupling import all_axes, all_rates, coupled, independent
 from kinetree.analysis.kinematics import axis_motion, body_poses
@@ -112,6 +113,7 @@ def answers(
     loads = _world_loads(mechanism, all_axes(mechanism.tree, values[0]), wrenches)
     batch = batch_shape(*arrays, *([] if loads is None else [loads[..., 0]]))
     count = math.prod(batch)
+    check_room(*((count, *shape) for shape in _shapes(ability, tree.n)))
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, x.shape[-1]) for x in arrays]
     if loads is not None:
         loads = np.broadcast_to(loads, (*batch, *loads.shape[-2:])).reshape(count, *loads.shape[-2:])

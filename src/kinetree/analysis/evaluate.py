@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.room import check_room
 from kinetree.analysis.batches import batch_shape, plain_rows
 from kinetree.analysis.checks import check_finite, check_threads
 from kinetree.engine.buffers import new_array, new_result
@@ -63,6 +64,9 @@ def _evaluate(
     check_threads(threads)
     batch = batch_shape(*inputs)
     count, ready = math.prod(batch), prepared(kernel, tree)
+    copied = [(count, x.shape[-1]) for x in inputs if x.shape[:-1] != batch]
+    packed = [] if kernel.entries is None else [(ready.arrays, count, ready.entries)]
+    check_room(*copied, *((count, size) for size in sizes), *packed)
     rows = [plain_rows(x, batch, count) for x in inputs]
     is_empty = not (tree.n and count)
     outputs = [np.zeros((count, size)) if is_empty else new_result((count, size)) for size in sizes]

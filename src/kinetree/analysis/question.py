@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.room import check_room
 from kinetree.analysis.batches import is_plain
 from kinetree.analysis.checks import check_threads, checking, given
 from kinetree.analysis.coupling import on_axes
@@ -150,6 +151,8 @@ class Question(Generic[Answer]):
                 return None
         if out is None:
             widths = kernel.output_widths or (0,)
+            packed = () if kernel.entries is None else ((ready.arrays, count, ready.entries),)
+            check_room((kernel.outputs, count, widths[0] * tree.n), *packed)
             outputs: Sequence[Array] | Array = new_result((kernel.outputs, count, widths[0] * tree.n))
             full = None if kernel.entries is None else new_array(ready.arrays, count, ready.entries)
         else:

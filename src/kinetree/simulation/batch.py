@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.room import check_room
 from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, SimulationError, shown
 from kinetree.integrate.integration import Status
@@ -87,6 +88,7 @@ def simulate_batch(
         asked = replace(asked, method="dop853" if ground is None else "dopri5")
     options = read_options(asked, duration)
     q, qd = _starts(mechanism, q0, qd0)
+    check_room((len(q), len(options.times), 4 * mechanism.n_dof + 2))  # states and work, twice
     hint_at_degrees(mechanism, farthest(q), "q0")
     check_closed(mechanism, q, qd, options.baumgarte)
     around = surroundings(None, asked.loads, asked.stops, options.duration)

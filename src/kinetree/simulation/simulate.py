@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.room import check_room
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError
 from kinetree.kernels.ground import CONTACT
@@ -94,6 +95,7 @@ def simulate(
     expect_mechanism(mechanism)
     asked = read_settings(simulate, settings, keywords)
     options = read_options(asked, duration, gimbal, stop_at)
+    check_room((len(options.times), 6 * mechanism.n_dof))  # states, twice, accelerations, torques
     start = checked_start(mechanism, q0, qd0)
     law = read_law(mechanism, torque, controller)
     check_beginning(law, *start)

@@ -88,6 +88,7 @@ def chosen_schedule(given: str | Schedule | Mapping[str, object], legs: Sequence
                 f"{listed(legs)}"
             )
         return given
+    expect(given, str, "gait: schedule", "a name, a Schedule or a table of touchdown and duty")
     known = named_schedules(count)
     if given not in known:
         wrong = (

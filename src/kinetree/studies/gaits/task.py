@@ -61,7 +61,7 @@ class Gait:
                     raise InputError(
                         f"{what} must be an integer from 8 to {MOST_SEGMENTS}, got {shown(value)}"
                     )
-            elif value is not None:
+            elif value is not None or spec.default is not None:
                 if not np.isfinite(number(value, what)) or value < 0.0:
                     raise InputError(f"{what} must be finite and not negative, got {shown(value)}")
         for name in ("friction", "range"):
@@ -83,7 +83,7 @@ class Gait:
 
 def period_of(task: Gait, leg: float, duty: float, gravity: float) -> float:
     """Duration of a cycle (s); refused where legs do not reach or would lose the ground."""
-    froude = task.speed**2 / (gravity * leg)
+    froude = task.speed * task.speed / (gravity * leg)
     if froude > FASTEST:
         most = np.sqrt(FASTEST * gravity * leg)
         raise InputError(
