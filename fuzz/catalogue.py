@@ -6,7 +6,10 @@ from fuzz.api import API
 from fuzz.examples import EXAMPLES
 from fuzz.files import FILES
 from fuzz.long import LONG_RUNS
+from fuzz.macros import MACROS
+from fuzz.meshes import MESHES
 from fuzz.parsers import PARSERS
 from fuzz.stores import STORES
 
-FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *EXAMPLES, *FILES, *STORES, *LONG_RUNS)}
+GROUPS = (*PARSERS, *API, *EXAMPLES, *FILES, *MACROS, *MESHES, *STORES, *LONG_RUNS)
+FUZZERS = {fuzzer.name: fuzzer for fuzzer in GROUPS}

@@ -24,7 +24,8 @@ import kinetree as kt
 
 COUNTS = {
     "toml": 40, "urdf": 40, "mjcf": 20, "sdf": 30, "loops": 10, "dh": 60, "api": 60, "results": 40,
-    "stores": 40, "examples": 60, "studies": 10, "cli": 10, "cache": 3, "mechanisms": 40, "predictions": 8,
+    "stores": 40, "examples": 60, "studies": 10, "cli": 10, "cache": 3, "xacro": 60, "meshes": 60,
+    "mechanisms": 40, "predictions": 8,
 }  # fmt: skip
 
 
