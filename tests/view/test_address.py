@@ -204,3 +204,21 @@ def test_large_and_many_messages_close_the_connection(served, monkeypatch):
             while True:
                 line.recv(timeout=20)
         assert end.value.rcvd.code in (1008, 1011)
+
+
+@pytest.mark.parametrize("message", [b"hello", b"", b"\x80", b"\x81\xa4type\xa7Nothing", bytes(1000)])
+def test_messages_that_cannot_be_read_are_one_line(served, capfd, message):
+    import viser
+    from websockets.exceptions import ConnectionClosed
+    from websockets.sync.client import connect
+
+    _, gate, own = served
+    place = f"{own.replace('http', 'ws')}/?token={gate.token}"
+    with connect(place, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as line:
+        line.send(message)
+        with pytest.raises(ConnectionClosed) as end:
+            while True:
+                line.recv(timeout=20)
+    assert end.value.rcvd.code == 1008
+    said = capfd.readouterr().err
+    assert "Traceback" not in said and said.count("cannot be read") == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -76,7 +77,8 @@ class Gate:
         return checked
 
     def limited(self, handler: Callable[[Any], Awaitable[None]]) -> Callable[[Any], Awaitable[None]]:
-        """The function that serves a connection, which ends where messages come too fast."""
+        """The function that serves a connection, which ends where messages come too fast or make no sense."""
+        from websockets.exceptions import ConnectionClosed
 
         async def served(connection: Any) -> None:
             receive, begun, count = connection.recv, time.monotonic(), 0
@@ -94,7 +96,16 @@ class Gate:
                 return message
 
             connection.recv = recv
-            await handler(connection)
+            try:
+                await handler(connection)
+            except ConnectionClosed:
+                raise
+            except Exception as reason:  # of viser, for a message that it cannot read
+                said = (
+                    f"a message of a page cannot be read ({type(reason).__name__}); its connection is closed"
+                )
+                print(f"viewer: {said}", file=sys.stderr)
+                await connection.close(BROKEN_RULES, "a message cannot be read")
 
         return served
 
