@@ -30,7 +30,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,  # codespell:ignore notin
 }  # fmt: skip
 _PYTHON_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 _CONSTRUCTS = {
