@@ -228,7 +228,7 @@ def test_sizes_without_chunks_are_refused(store):
 
 
 def test_sizes_beyond_the_memory_are_refused(store, monkeypatch):
-    monkeypatch.setattr(store_contents, "available_memory", lambda: 100.0)
+    monkeypatch.setattr(store_contents, "available_bytes", lambda: 100)
     with pytest.raises(kt.errors.FileError, match=r"of shape \(.*\) takes .* GB in memory"):
         kt.load_result(store)
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinetree.algebra.room import available_bytes
 from kinetree.errors import FileError, cut
 
 META = "zarr.json"
@@ -271,7 +272,8 @@ def is_plausible(facts: ArrayFacts, path: Path) -> bool:
 
 def check_memory(store: Path, arrays: Sequence[tuple[ArrayFacts, Mapping[Index, Path]]]) -> None:
     """Raise if arrays claim more memory than there is, or much that no file stands for."""
-    unwritten, total, free = 0, 0, available_memory()
+    unwritten, total, known = 0, 0, available_bytes()
+    free = math.inf if known is None else known
     for facts, files in arrays:
         letters = sum(content_size(path) or 0 for path in files.values()) if facts.dtype == TEXT else 0
         absent = math.prod(facts.grid) - len(files)
@@ -289,21 +291,3 @@ def check_memory(store: Path, arrays: Sequence[tuple[ArrayFacts, Mapping[Index, 
                 f"{stated}, and {absent:,} of its {math.prod(facts.grid):,} chunks are not written; at most "
                 f"{UNWRITTEN / 1e9:.3g} GB may be missing. xarray.open_zarr reads parts of a store"
             )
-
-
-def available_memory() -> float:
-    """Bytes that this process can take, as far as the system says; infinite if it does not."""
-    found = [math.inf]
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            found += [1024.0 * float(line.split()[1]) for line in file if line.startswith("MemAvailable:")]
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        found += [float(limit)] if limit != resource.RLIM_INFINITY else []
-    except (ImportError, OSError):
-        pass
-    return min(found)

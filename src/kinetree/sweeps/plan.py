@@ -15,12 +15,12 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, KinetreeError, cut, listed, unknown_name
+from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import plain
 from kinetree.result.zarr_store import ZarrStore
 from kinetree.study.assignment import Study
-from kinetree.study.inside import is_held_inside
 from kinetree.study.mechanism import study_mechanism
 from kinetree.study.sweep_tables import AxisTable, SweepTable, checked_table
 from kinetree.sweeps.dimensions import Column, Dimension, dimensions, kind_of, planned_count

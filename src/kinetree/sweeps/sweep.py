@@ -16,6 +16,7 @@ import numpy as np
 
 from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.files import PathLike
+from kinetree.formats.held_inside import held_inside
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -24,7 +25,6 @@ from kinetree.result.records import plain, provenance
 from kinetree.result.result import Result
 from kinetree.result.zarr_store import ZarrStore, load_store
 from kinetree.study.file import read_study
-from kinetree.study.inside import held_inside
 from kinetree.study.sweep_tables import SweepTable, checked_table
 from kinetree.sweeps.case import ERROR, STATUSES, TIMEOUT, Job
 from kinetree.sweeps.drive import Drive, Progress
