@@ -222,14 +222,17 @@ def test_command_prints_and_saves(folder):
     assert outcome.exit_code == 0, outcome.output
     assert "arnold5" in outcome.stdout and "opencap10" in outcome.stdout and "1.000" in outcome.stdout
     assert "warning" not in outcome.stderr
-    saved = json.loads((folder / "walk_gait.json").read_text())
-    assert saved["arnold5"]["missed"] == [] and set(saved) == {"arnold5", "opencap10"}
-    assert kinetree("validate", "gait", "walk.nc").exit_code == 0  # its own scores may be written again
-    (folder / "walk_gait.json").write_text("mine")
-    again = kinetree("validate", "gait", "walk.nc")
-    assert again.exit_code == 2 and "already exists" in again.output
-    outcome = kinetree("validate", "gait", "walk.nc", "--force", "--json", "--data", "arnold5")
+    outcome = kinetree("validate", "gait", "walk.nc", "--json", "--data", "arnold5")
     assert set(json.loads(outcome.stdout)) == {"arnold5"}
+    assert [path.name for path in folder.iterdir()] == [
+        "walk.nc"
+    ]  # it writes nothing by itself
+    assert kinetree("validate", "gait", "walk.nc", "-o", "score.json").exit_code == 0
+    saved = json.loads((folder / "score.json").read_text())
+    assert saved["arnold5"]["missed"] == [] and set(saved) == {"arnold5", "opencap10"}
+    again = kinetree("validate", "gait", "walk.nc", "-o", "score.json")
+    assert again.exit_code == 2 and "already exists" in again.output
+    assert kinetree("validate", "gait", "walk.nc", "-o", "score.json", "--force").exit_code == 0
     outcome = kinetree("validate", "gait", "walk.nc", "-o", "score.csv", "--quiet")
     assert outcome.stdout == ""
     rows = list(csv.DictReader((folder / "score.csv").read_text().splitlines()))
@@ -250,7 +253,7 @@ def test_command_prints_and_saves(folder):
 def test_command_says_what_is_wrong(folder, words, complaint):
     outcome = kinetree("validate", "gait", *words)
     assert outcome.exit_code == 2 and complaint in outcome.output
-    assert not (folder / "walk_gait.json").exists()
+    assert [path.name for path in folder.iterdir()] == ["walk.nc"]
 
 
 # ---- pictures and files ---------------------------------------------------------------------------------

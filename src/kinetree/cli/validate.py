@@ -14,7 +14,6 @@ from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, 
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.results import ResultFile
 from kinetree.errors import FileError, InputError, listed, unknown_name
-from kinetree.formats.regular_file import file_content
 
 if TYPE_CHECKING:
     from kinetree.result.result import Result
@@ -50,9 +49,7 @@ def validate_gait(
             help="Leg of a stride: right or left.", metavar="SIDE", autocompletion=lambda: ["right", "left"]
         ),
     ] = "right",
-    output: Annotated[
-        Path | None, output_option("File for the scores: .json or .csv; default RESULT_gait.json.")
-    ] = None,
+    output: Annotated[Path | None, output_option("File for the scores: .json or .csv; default none.")] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Also draw the curves over the measured bands.", metavar="FILE")
     ] = None,
@@ -71,13 +68,10 @@ def validate_gait(
     from kinetree.report.output import check_output, check_picture
     from kinetree.studies.gait.measured import DATA_SETS
 
-    path = Path(f"{result.stem}_gait.json") if output is None else output
-    again = output is None and _own_scores(path)  # what this command wrote before it may write again
-    if path.suffix.lower() not in SCORES:
-        raise FileError(f"{path}: scores can be written as {' or '.join(SCORES)}")
+    _check_scores(output)
     if picture is not None:
         check_picture(picture)
-    check_output([*([] if again else [path]), *([picture] if picture else [])], force)
+    check_output([path for path in (output, picture) if path is not None], force)
     names = list(dict.fromkeys(data or DATA_SETS))
     for name in names:
         if name not in DATA_SETS:
@@ -91,8 +85,10 @@ def validate_gait(
     cycle = gait_cycle(walked, leg)
     scores = [gait_score(cycle, name) for name in names]
     told_scores = {score.data: score.as_dict() for score in scores}
-    text = json.dumps(told_scores, indent=2) + "\n" if path.suffix.lower() == ".json" else _csv(told_scores)
-    write_text(path, text, force or again)
+    if output is not None:
+        is_json = output.suffix.lower() == ".json"
+        text = json.dumps(told_scores, indent=2) + "\n" if is_json else _csv(told_scores)
+        write_text(output, text, force)
     if picture is not None:
         _draw(cycle, names[0], picture)
     _warn_of_failed(walked)
@@ -100,7 +96,7 @@ def validate_gait(
         typer.echo(json.dumps(told_scores))
     elif not quiet:
         _print(scores)
-        for file in (path, picture):
+        for file in (output, picture):
             if file is not None:
                 say(f"Wrote {file}")
 
@@ -108,9 +104,7 @@ def validate_gait(
 @validate_app.command("lift")
 def validate_lift(
     result: ResultFile,
-    output: Annotated[
-        Path | None, output_option("File for the scores: .json or .csv; default RESULT_lift.json.")
-    ] = None,
+    output: Annotated[Path | None, output_option("File for the scores: .json or .csv; default none.")] = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -125,11 +119,8 @@ def validate_lift(
     """
     from kinetree.report.output import check_output
 
-    path = Path(f"{result.stem}_lift.json") if output is None else output
-    again = output is None and _own_lift(path)
-    if path.suffix.lower() not in SCORES:
-        raise FileError(f"{path}: scores can be written as {' or '.join(SCORES)}")
-    check_output([] if again else [path], force)
+    _check_scores(output)
+    check_output([] if output is None else [output], force)
 
     from kinetree.formats.files import write_text
     from kinetree.report.terminal_gait import squat_report
@@ -138,25 +129,22 @@ def validate_lift(
     lifted = read_result(result)
     score = squat_score(lifted)
     stated = score.as_dict()
-    text = json.dumps(stated, indent=2) + "\n"
-    if path.suffix.lower() == ".csv":
-        text = _rows_csv(stated["quantities"])
-    write_text(path, text, force or again)
+    if output is not None:
+        is_json = output.suffix.lower() == ".json"
+        text = json.dumps(stated, indent=2) + "\n" if is_json else _rows_csv(stated["quantities"])
+        write_text(output, text, force)
     _warn_of_failed(lifted)
     if as_json:
         typer.echo(json.dumps(stated))
     elif not quiet:
         console().print(squat_report(score))
-        say(f"Wrote {path}")
+        if output is not None:
+            say(f"Wrote {output}")
 
 
-def _own_lift(path: Path) -> bool:
-    """Whether a file has nothing but a score of a lift, as this command writes it."""
-    try:
-        found = json.loads(file_content(path))
-    except ValueError:  # also what cannot be read
-        return False
-    return isinstance(found, dict) and set(found) == {"source", "quantities", "forces"}
+def _check_scores(output: Path | None) -> None:
+    if output is not None and output.suffix.lower() not in SCORES:
+        raise FileError(f"{output}: scores can be written as {' or '.join(SCORES)}")
 
 
 def _warn_of_failed(result: Result) -> None:
@@ -165,19 +153,6 @@ def _warn_of_failed(result: Result) -> None:
     if failed or not result.complete:
         why = f"failed checks of its audit ({listed(failed)})" if failed else "was not finished"
         say(f"warning: this motion {why}: its scores are not meaningful", stderr=True, style="yellow")
-
-
-def _own_scores(path: Path) -> bool:
-    """Whether a file has nothing but scores, as this command writes them."""
-    try:
-        found = json.loads(file_content(path))
-    except ValueError:  # also what cannot be read
-        return False
-    return (
-        isinstance(found, dict)
-        and bool(found)
-        and all(isinstance(x, dict) and {"data", "curves", "stance"} <= set(x) for x in found.values())
-    )
 
 
 def _print(scores: list[GaitScore]) -> None:
