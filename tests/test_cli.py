@@ -132,6 +132,14 @@ def test_demo_leaves_picture_and_table(demo_folder):
     assert (demo_folder / "demo.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_second_demo_has_its_own_folder(demo_folder):
+    before = (demo_folder / "demo.png").stat().st_mtime_ns
+    again = in_process("demo", cwd=demo_folder.parent)
+    assert again.returncode == 0 and "demo2" in again.stdout
+    assert (demo_folder.parent / "demo2" / "demo.csv").is_file()
+    assert (demo_folder / "demo.png").stat().st_mtime_ns == before
+
+
 def test_demo_agrees_with_the_reference(demo_folder):
     """Torques and falling angles in the table against Pinocchio's and DOP853's at 1e-13."""
     with open(demo_folder / "demo.csv", newline="") as file:

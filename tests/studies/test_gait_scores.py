@@ -224,9 +224,7 @@ def test_command_prints_and_saves(folder):
     assert "warning" not in outcome.stderr
     outcome = kinetree("validate", "gait", "walk.nc", "--json", "--data", "arnold5")
     assert set(json.loads(outcome.stdout)) == {"arnold5"}
-    assert [path.name for path in folder.iterdir()] == [
-        "walk.nc"
-    ]  # it writes nothing by itself
+    assert [path.name for path in folder.iterdir()] == ["walk.nc"]  # it writes nothing by itself
     assert kinetree("validate", "gait", "walk.nc", "-o", "score.json").exit_code == 0
     saved = json.loads((folder / "score.json").read_text())
     assert saved["arnold5"]["missed"] == [] and set(saved) == {"arnold5", "opencap10"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,11 @@ from kinetree.cli.app import Force, Quiet, app, console, output_option, progress
 @app.command()
 def demo(
     output: Annotated[
-        Path, output_option("Folder for demo.png and demo.csv; default demo.", "FOLDER")
-    ] = Path("demo"),
+        Path | None,
+        output_option(
+            "Folder for demo.png and demo.csv; default demo, or demo2, ... if it exists.", "FOLDER"
+        ),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -22,7 +26,8 @@ def demo(
     """
     from kinetree.report.output import check_output, picture_bytes, write_file
 
-    picture, table = output / "demo.png", output / "demo.csv"
+    folder = (Path("demo") if force else _new_folder()) if output is None else output
+    picture, table = folder / "demo.png", folder / "demo.csv"
     check_output([picture, table], force)
 
     from kinetree.report.plots import demo_figure
@@ -38,3 +43,9 @@ def demo(
     if not quiet:
         console().print(demo_report(found))
         say(f"Wrote {picture} and {table}")
+
+
+def _new_folder() -> Path:
+    """The first of demo, demo2, demo3, ... that does not exist."""
+    names = (Path("demo" if k == 1 else f"demo{k}") for k in count(1))
+    return next(path for path in names if not path.exists())
