@@ -38,6 +38,7 @@ from kinetree.integrate.settings import (
     RUNNING,
     SETTINGS,
     SMOOTH,
+    TRACE_FULL,
     WHOLE,
     K,
     Y,
@@ -47,7 +48,7 @@ from kinetree.integrate.steps import shortest_step
 
 SIGNATURE = [
     SETTINGS, MATRIX, FLOATS, MATRIX, FLOATS, MATRIX, WHOLE, MATRIX, WHOLE, MATRIX, COMPLEX, WHOLE,
-    INTEGER,
+    MATRIX, INTEGER,
 ]  # fmt: skip
 METHODS = {make.__name__: make for make in (dopri5, dop853, radau, rk4, semi_implicit_euler)}
 
@@ -60,12 +61,12 @@ def method_named(name: str) -> Method:
 
 @functools.cache
 def advancing(name: str) -> Callable[..., int]:
-    """advance(settings, memory, times, out, breaks, g, rules, thetas, log, log_index, ..., max_steps)."""
+    """advance(settings, memory, times, out, breaks, g, rules, log, log_index, ..., trace, max_steps)."""
     method = method_named(name)
     start, take, commit = method.start, method.take, method.commit
     dense, project = interpolation(method), projection(method)
-    write = writing(dense)
-    find = finder(dense, method.first, method.last)
+    write, first, last = writing(dense), method.first, method.last
+    find = finder(dense, first, last)
 
     def advance(
         settings,
@@ -80,6 +81,7 @@ def advancing(name: str) -> Callable[..., int]:
         matrices,
         complexes,
         pivots,
+        trace,
         max_steps,
     ):
         s = settings[0]
@@ -90,6 +92,8 @@ def advancing(name: str) -> Callable[..., int]:
                 return DONE
             if s.n_log + s.lanes * s.n_events > log.shape[0]:
                 return LOG_FULL
+            if trace.shape[0] > 0 and s.n_trace + 2 > trace.shape[0]:
+                return TRACE_FULL
             if s.pending_sample != 0 and call(s.sample, s.t, (address_of(memory, Y), s.context)) != 0:
                 return CALLBACK
             s.pending_sample = 0
@@ -102,6 +106,7 @@ def advancing(name: str) -> Callable[..., int]:
                     return CALLBACK
                 if begin_events(s, memory, g) != 0:
                     return CALLBACK
+            s.is_fresh = 1 if s.start != SMOOTH else s.is_fresh
             s.start = SMOOTH
             choose_target(s, breaks)
             allow_chatter(s)
@@ -111,9 +116,14 @@ def advancing(name: str) -> Callable[..., int]:
                     return status
                 s.dense_ready = 0
                 remember_step(s)
+                if s.is_fresh != 0:
+                    note(s, memory, trace, s.t, Y, first, 1.0)
+                    s.is_fresh = 0
+                end = s.t_new
                 status = find(s, memory, g, rules, log, log_index)
                 if status == CALLBACK or project(s, memory) != 0 or write(s, memory, times, out) != 0:
                     return CALLBACK
+                note(s, memory, trace, s.t_new, NEW, last, 1.0 if s.t_new == end else 0.0)
                 s.t = s.t_new
                 s.steps += 1
                 commit(s, memory)
@@ -177,6 +187,20 @@ def projection(method: Method) -> Any:
         return 0
 
     return project
+
+
+@compiled
+def note(s, memory, trace, t, row, slope, has_slope):
+    """A row of the trace: time, whether the rates belong to it, state and rates."""
+    if trace.shape[0] == 0:
+        return
+    numbers = s.lanes * s.size
+    trace[s.n_trace, 0] = t
+    trace[s.n_trace, 1] = has_slope
+    for j in range(numbers):
+        trace[s.n_trace, 2 + j] = memory[row, j]
+        trace[s.n_trace, 2 + numbers + j] = memory[slope, j]
+    s.n_trace += 1
 
 
 @compiled

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from kinetree.integrate.events import EVENT_ROWS, PATH
 from kinetree.integrate.settings import ATOL, JUMP, RECORD, STATISTICS, K, Y
 
 LOG_LENGTH = 64  # log entries that fit before they are moved to a list
+TRACE_NUMBERS, FEWEST_ROWS = 200_000, 256  # numbers of a trace, and rows, before it is handed over
 
 
 class Status(enum.IntEnum):
@@ -61,6 +63,20 @@ class EventRecord:
     y: Array
 
 
+class Steps(NamedTuple):
+    """Ends of accepted steps: times (k,), states and rates (k, lanes, size), both sides of jumps of f.
+
+    Two rows of equal time are the end of a step and the start of the next after f or the state may have
+    jumped; where times decrease, another integration begins. Rates are not those of the state where
+    ``has_rates`` (k,) is false: at events that cut a step short.
+    """
+
+    t: Array
+    y: Array
+    rates: Array
+    has_rates: Any
+
+
 class Integration:
     """y' = f(t, y) from t_start to t_end; f is the C function rates(t, y*, dy*, context*) at an address.
 
@@ -80,6 +96,9 @@ class Integration:
     length that the next step is likely to have, plan[1] the share of a step in a wide gap between stages, or
     0; it may put a length into plan[2] that the next step has to have, and 1 into plan[3] to have it
     accepted whatever its error (adaptive methods).
+
+    ``trace``: called with the ends of accepted steps, as :class:`Steps`, whenever many have gathered and by
+    :meth:`flush`.
 
     >>> from numba import cfunc
     >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
@@ -118,6 +137,7 @@ class Integration:
         project: int = 0,
         sample: tuple[int, float] | None = None,
         breaks: Any = (),
+        trace: Callable[[Steps], None] | None = None,
     ) -> None:
         self._check(method, rates, context, np.shape(y0)[-1], np.size(y0), n, n_sums, n_more)
         self.method = method_named(method)
@@ -154,6 +174,9 @@ class Integration:
         self._prepare_events(events)
         self._prepare_sampling(sample, t_start)
         self._prepare_matrices(jacobian, n, n_more)
+        self._sink, numbers = trace, y0.size
+        rows = 0 if trace is None else max(FEWEST_ROWS, TRACE_NUMBERS // (2 + 2 * numbers))
+        self._trace = np.zeros((rows, 2 + 2 * numbers))
         self._first = self._bytes.copy()
 
     def advance(self, max_steps: int) -> Status:
@@ -174,16 +197,21 @@ class Integration:
                 self._matrices,
                 self._complexes,
                 self._pivots,
+                self._trace,
                 max_steps,
             )
             self._drain_log()
-            if status != names.LOG_FULL:
+            if status == names.TRACE_FULL:
+                self.flush()
+            elif status != names.LOG_FULL:
                 return Status(status)
             max_steps = max(0, max_steps - (int(s["steps"]) - before))
 
     def rewind(self, y0: Array) -> None:
         """Begin once more at the start time, from another state (lanes, size); nothing is kept."""
+        rows = int(self._s["n_trace"][0])
         self._bytes[:] = self._first
+        self._set(n_trace=rows)  # steps of the run before that nothing has read yet
         self._y[:] = y0
         self._g[:] = 0.0
         self.event_log.clear()
@@ -199,6 +227,22 @@ class Integration:
             self._set(t=t, k_break=int(np.searchsorted(self._breaks, t, side="right")))
             self._set(k_sample=self._next_sample(t))
         self._set(start=JUMP)
+
+    @property
+    def n_trace(self) -> int:
+        """How many rows the trace holds that nothing has read yet."""
+        return int(self._s["n_trace"][0])
+
+    def flush(self) -> None:
+        """Hand the steps since the last call over to the trace."""
+        count = self.n_trace
+        if not count or self._sink is None:
+            return
+        self._set(n_trace=0)
+        rows, shape = self._trace[:count], (count, self.lanes, self.size)
+        numbers = self.lanes * self.size
+        y, rates = (rows[:, 2 + k * numbers : 2 + (k + 1) * numbers].reshape(shape) for k in (0, 1))
+        self._sink(Steps(rows[:, 0].copy(), y.copy(), rates.copy(), rows[:, 1] != 0.0))
 
     @property
     def t(self) -> float:
@@ -300,4 +344,4 @@ class Integration:
         self._set(n_log=0)
 
 
-__all__ = ["METHODS", "EventRecord", "Events", "Integration", "Status"]
+__all__ = ["METHODS", "EventRecord", "Events", "Integration", "Status", "Steps"]

@@ -17,7 +17,7 @@ compiled = door.helper  # a part of the integrator, called by others
 Y, NEW, ARGUMENT, ERROR, ATOL, K = range(6)  # stage derivatives from K on
 
 # what a compiled call answers
-DONE, RUNNING, EVENT, STEP_TOO_SMALL, NOT_FINITE, CALLBACK, LOG_FULL = range(7)
+DONE, RUNNING, EVENT, STEP_TOO_SMALL, NOT_FINITE, CALLBACK, LOG_FULL, TRACE_FULL = range(8)
 GO_ON = -1
 
 # why the method has to start again: not at all, a projection moved the state a little, f may have jumped, or
@@ -84,6 +84,8 @@ _INTEGERS = (
     "jolt",  # events that change f have just happened
     "has_trends",  # the rates of event functions at the start of the step are known
     "cuts",  # steps that events have ended
+    "n_trace",  # rows of the trace that are written
+    "is_fresh",  # the method has started again: its first row of the trace is still to be written
     "steps",
     "rejected",
     "evaluations",

@@ -43,6 +43,10 @@ class Course:
             max_steps = min(max_steps, self._patience - self._steps_since_look())
         return self._now.advance(max_steps)
 
+    def flush(self) -> None:
+        """Hand the latest steps over to the trace."""
+        self._now.flush()
+
     def restart(self, y: Array | None = None, context: Array | None = None) -> None:
         """Go on from another state; outputs already written stay."""
         self._now.restart(y=y, context=context)
@@ -124,6 +128,7 @@ class Course:
     def change(self, method: str, system: System) -> None:
         """Go on with another method from here."""
         before = self._now
+        before.flush()
         self._before.append(before)
         self.method = method
         self._now = self._continued(method, before.t, before.y, before.times[before.n_out :])
