@@ -19,6 +19,7 @@ FLOORS = (
     ("derivations",),
     ("analysis",),
     ("result",),
+    ("verdicts",),
     ("integrate",),
     ("trajectories",),
     ("control", "simulation", "motion"),

@@ -241,7 +241,7 @@ def test_computed_torque_has_its_linear_error():
 def test_sampled_torques_are_held():
     law = PD(START, 40.0, 8.0, period=0.05)
     with pytest.warns(
-        kt.simulation.VerdictWarning, match="error of joint 'left' grows"
+        kt.simulation.VerdictWarning, match="joint 'left' does not follow"
     ):  # so slow a law is none
         run = kt.simulate(HAND, START, duration=0.2, controller=law, times=21)
     change = np.flatnonzero(np.abs(np.diff(run.tau.values[:, 0])) > 1e-12) + 1

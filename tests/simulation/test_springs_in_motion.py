@@ -112,5 +112,6 @@ def test_a_controller_knows_the_springs_of_its_model():
     result = kt.simulate(robot, [0.3], duration=0.5, controller=law, times=3)
     assert abs(result["q"].values[-1, 0] - 0.3) < 1e-6
     blind = kt.control.ComputedTorque([0.3], kp=100.0, kd=20.0, model=replace(robot, springs=()))
-    result = kt.simulate(robot, [0.3], duration=0.5, controller=blind, times=3)
+    with pytest.warns(kt.simulation.VerdictWarning, match="does not follow"):
+        result = kt.simulate(robot, [0.3], duration=0.5, controller=blind, times=3)
     assert abs(result["q"].values[-1, 0] - 0.3) > 1e-2

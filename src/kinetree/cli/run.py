@@ -71,7 +71,8 @@ def run(
     """Run a study and save its result.
 
     Exit codes: 0 done, 2 the input is wrong, 130 interrupted, 3 with a status that says why: infeasible,
-    diverged, audit_failed, fell, control_diverged, below_ground, limits_exceeded. What was computed is saved.
+    diverged, audit_failed, fell, not_followed, slipped, below_ground, limits_exceeded. What was computed
+    is saved.
 
     Example: kinetree run gripper_free_fall --plot fall.png
     """

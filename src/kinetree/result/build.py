@@ -37,6 +37,7 @@ def build_result(
     stopped_at: float | None = None,
     stop_reason: str | None = None,
     seconds: float | None = None,
+    not_judged: Mapping[str, str] | None = None,
 ) -> Result:
     """The result of a task, checked: shapes, names, numbers that are finite.
 
@@ -44,7 +45,7 @@ def build_result(
     (``KNOWN`` in :mod:`kinetree.result.variables`), else a :class:`Variable` or (dims, values, unit,
     long_name). Dimensions beyond time, joint, body, contact, loop, axis and component need labels among the
     ``coordinates``. Counts and truth values have the unit "1", texts "". ``seconds`` is the time that the
-    work took; it goes to the provenance.
+    work took; it goes to the provenance. ``not_judged``: verdicts that there are none of, and why.
 
     >>> import kinetree as kt
     >>> still = {"time": [0.0], "q": [[0.1, 0.2]], "qd": [[0, 0]]}
@@ -75,6 +76,7 @@ def build_result(
         tuple(unicode(message, f"message {k}") for k, message in enumerate(messages)),
         provenance(seconds),
         *_stop(stopped_at, stop_reason),
+        {unicode(x, "not_judged"): unicode(y, f"not_judged: {x}") for x, y in (not_judged or {}).items()},
     )
 
 

@@ -16,7 +16,7 @@ from kinetree.result.variables import Variable
 if TYPE_CHECKING:
     from kinetree.result.result import Result
 
-HEADINGS = ("task", "settings", "statistics", "messages", "stopped_at", "stop_reason")
+HEADINGS = ("task", "settings", "statistics", "messages", "stopped_at", "stop_reason", "not_judged")
 
 
 def differences(a: Result, b: Result) -> list[str]:

@@ -30,6 +30,7 @@ def result_facts(result: Result) -> dict[str, Any]:
         "passed": result.passed,
         "stop_reason": result.stop_reason,
         "variables": {name: _variable(result, name) for name in result.variables},
+        "not_judged": result.not_judged,
         "audit": {name: plain_check(check) for name, check in result.audit.items()},
         "events": [event._asdict() for event in result.events],
         "settings": result.settings,

@@ -37,6 +37,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 HIGHEST_COMPRESSION = 1100  # gzip cannot do better
 TABLES = ("settings", "audit", "statistics", "messages", "provenance", "stop")  # kept as JSON
+NOT_JUDGED = "not_judged"  # another one, where there is any
 DESCRIPTION = ("units", "unit_along", "long_name", "may_be_missing", "dtype")
 TEXTS = ("task", "mechanism", *TABLES)
 MESHES = "meshes"  # where mesh files are and what they held; only in results whose mechanism has some
@@ -116,6 +117,8 @@ def _texts(result: Result) -> dict[str, str]:
         "provenance": result.provenance,
         "stop": None if result.complete else {"time": result.stopped_at, "reason": result.stop_reason},
     }
+    if result.not_judged:
+        tables[NOT_JUDGED] = result.not_judged
     texts = {"task": result.task, "mechanism": toml_text(result.mechanism)}
     return texts | {
         name: json.dumps(table, ensure_ascii=False, allow_nan=False) for name, table in tables.items()
@@ -170,7 +173,7 @@ def _read(place: Path, file: Any) -> Result:
     missing = [name for name in (*TEXTS, "checksum") if name not in file.attrs]
     if missing:
         raise FileError(f"{place}: is damaged: it lacks the attributes {listed(missing)}")
-    texts = {name: str(file.attrs[name]) for name in TEXTS}
+    texts = {name: str(file.attrs[name]) for name in (*TEXTS, NOT_JUDGED) if name in file.attrs}
     found = {name: array for name, array in ((x, file[x]) for x in file) if hasattr(array, "dims")}
     arrays = {name: _variable(name, array) for name, array in found.items()}
     try:
@@ -195,6 +198,7 @@ def _read(place: Path, file: Any) -> Result:
         tables["provenance"],
         stop["time"],
         stop["reason"],
+        json.loads(texts.get(NOT_JUDGED, "{}")),
     )
 
 

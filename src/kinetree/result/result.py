@@ -15,6 +15,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.labelled import Unlabelled, Variables, coordinates_of, variable_of, variables_of
 from kinetree.result.records import Check, Event
 from kinetree.result.variables import units_along
+from kinetree.result.verdict_names import ALL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +32,8 @@ class Result:
     ``dataset`` holds the arrays with their labels, units and meanings; each is also an attribute of the
     result. ``settings`` are the inputs of the task, ``audit`` the checks of the outcome, ``statistics`` the
     computing effort, ``messages`` the warnings, ``provenance`` the versions, platform and date. A task that
-    ended early has the time ``stopped_at`` (s) and a ``stop_reason``.
+    ended early has the time ``stopped_at`` (s) and a ``stop_reason``. ``not_judged`` has the verdicts that
+    there are none of, by name, with the reason.
 
     >>> import kinetree as kt
     >>> from kinetree.result.build import build_result
@@ -55,6 +57,7 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict)
     stopped_at: float | None = None
     stop_reason: str | None = None
+    not_judged: dict[str, str] = field(default_factory=dict)
 
     # ---- the arrays -------------------------------------------------------------------------------------
 
@@ -133,8 +136,12 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """Whether the task ran to its end and every check of the audit passed."""
-        return self.complete and all(check.passed for check in self.audit.values())
+        """Whether the task ran to its end and every check of the audit passed.
+
+        Never where verdicts were switched off: then nothing was judged that could pass.
+        """
+        judged = ALL not in self.not_judged
+        return judged and self.complete and all(check.passed for check in self.audit.values())
 
     def equals(self, other: object) -> bool:
         """Whether both results are equal: arrays bitwise, names, units, mechanism, settings, audit, events.

@@ -6,12 +6,12 @@ from .contact import contact_forces as contact_forces
 from .given import TorqueLaw as TorqueLaw
 from .ground import Region as Region
 from .ground import Soil as Soil
+from .judge import Verdicts as Verdicts
 from .live import LiveSimulation as LiveSimulation
 from .options import Stops as Stops
 from .options import Trigger as Trigger
 from .settings import Settings as Settings
 from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator
-from .verdicts import Verdicts as Verdicts
 from .warned import AccuracyWarning as AccuracyWarning
 from .warned import VerdictWarning as VerdictWarning

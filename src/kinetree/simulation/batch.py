@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from threading import Event
 from time import perf_counter
 from typing import Any, Unpack
@@ -16,7 +17,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.room import check_room
 from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, SimulationError, shown
-from kinetree.integrate.integration import Status
+from kinetree.integrate.integration import Status, Steps
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -28,6 +29,7 @@ from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.judge import Judge, dust_layer
 from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_errors
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
@@ -37,8 +39,10 @@ from kinetree.simulation.settings import Settings, SettingsKeywords, read_settin
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, check_prescribed, read_law
-from kinetree.simulation.verdicts import Verdicts, limit_checks, read_verdicts
 from kinetree.state import coordinates, farthest, hint_at_degrees
+from kinetree.verdicts.finding import Finding, Findings, checks_of, motions_passed
+from kinetree.verdicts.limits import LimitWatch
+from kinetree.verdicts.margins import Verdicts, read_verdicts
 
 ROLLOUT = "rollout"
 PIECE = 100_000  # steps between two looks at whether a motion runs away
@@ -66,16 +70,17 @@ def simulate_batch(
     motion; ``controller`` and ``ground``: one for all, or a list of m. ``masses`` (m, n_bodies) in kg: the
     masses of the bodies in each motion, with which their moments of inertia scale; models inside controllers
     keep the mechanism's own. The result has the dimensions rollout, time, joint, with energies and an audit
-    of the worst motion: energy balance, and how well loops stay closed. Four motions share their steps, so
-    the last digits of a motion depend on its neighbors, never on the number of threads; with closed loops
-    each motion has its own steps. Events are not detected and Euler sequences not switched: a motion must not
-    start within a degree of gimbal lock. Steps become smaller near the lock; with fixed steps it is an error,
-    which is detected for each motion separately.
+    of the worst motion: energy balance, how well loops stay closed, and the verdicts of
+    :func:`kinetree.simulate`; ``motion_passed`` (rollout) says which motions pass all verdicts. Four
+    motions share their steps, so the last digits of a motion depend on its neighbors, never on the number of
+    threads; with closed loops each motion has its own steps. Events are not detected and Euler sequences not
+    switched: a motion must not start within a degree of gimbal lock. Steps become smaller near the lock; with
+    fixed steps it is an error, which is detected for each motion separately.
 
     ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument, as for
     :func:`kinetree.simulate`; the method "auto" is always explicit: choose "radau" for stiff systems.
-    ``threads``: their number, by default all cores. The audit and the messages contain only the verdicts on
-    positions and velocities.
+    ``threads``: their number, by default all cores. Limits are judged at all steps, falls, following and
+    depth at the output times, slip not at all (``not_judged`` of the result).
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulation.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -95,7 +100,7 @@ def simulate_batch(
     allowed = read_verdicts(asked.verdicts)
     count = available_cores() if threads is None else _threads(threads)
     varied = None if masses is None else read_masses(mechanism, masses, len(q))
-    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count, varied))
+    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count, varied, allowed))
     began = perf_counter()
     if count == 1 or len(jobs) == 1:
         found = list(map(_Job.run, jobs))
@@ -109,7 +114,7 @@ def simulate_batch(
                 raise
     works, drift = jobs[0].system.parts.works, max(job.drift for job in jobs)
     seconds = perf_counter() - began
-    return _result(mechanism, options, found, works, varied, drift, seconds, allowed, asked.stops is not None)
+    return _result(mechanism, options, found, works, varied, drift, seconds, jobs)
 
 
 class _Job:
@@ -127,6 +132,7 @@ class _Job:
         constant: Array | None,
         lanes: int,
         masses: Masses | None = None,
+        margins: Verdicts | None = None,
     ) -> None:
         check_prescribed(mechanism, law, q[rows], qd[rows], options.duration)
         varied = masses is not None and lanes > 1
@@ -135,7 +141,14 @@ class _Job:
             alone = self.system if lanes == 1 else new_system(mechanism, law, around, options)
             check_step(alone, around.ground, options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
         watched = lanes == 1 and watches_locks(mechanism, options)
-        self.integration = new_integration(self.system, options, around.breaks(law), watched=watched)
+        self.judge = Judge(margins or Verdicts(), law, around, mechanism)
+        self.limits: LimitWatch = self.judge.watch(len(q))
+        traced = self.limits.judges_motion or self.limits.judges_efforts
+        self.integration = new_integration(
+            self.system, options, around.breaks(law), watched=watched, trace=self._take if traced else None
+        )
+        self._begun: list[tuple[int, Any]] = []  # rows of the trace at which runs begin, and their motions
+        self._carried: Any = None  # motions of the run that a full trace has split
         self._described = self.integration.out.reshape(-1, self.system.size)  # all states of a block
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
         self.options, self.masses, self.drift = options, masses, 0.0
@@ -156,16 +169,48 @@ class _Job:
             self.system.close_loops(start)
             self.system.law.begin()
             self.integration.rewind(start)
+            self._begun.append((self.integration.n_trace, filled[k]))
             self._advance(self.rows[here])
             if self.stop.is_set():
                 return {}
+            if self.limits.judges_efforts:  # while the context is that of these motions
+                self.integration.flush()
             target = own[here]
             target[:] = out[: len(target)]
             self.drift = max(self.drift, loop_drift(self.system))
             self.system.close_loops(target)
+        self.integration.flush()
         at = self.system.at
         moving = {name: own[..., at.places[name]] for name in ("q", "qd", "work")}
         return moving | self.system.variables(own)
+
+    def _take(self, steps: Steps) -> None:
+        """Ends of steps of one run after the other."""
+        begun = [x for x in self._begun if x[0] < len(steps.t)]
+        if not begun or begun[0][0] > 0:
+            begun.insert(0, (0, self._carried))
+        self._carried = (self._begun or begun)[-1][1]
+        self._begun = [] if len(begun) >= len(self._begun) else [(0, self._begun[-1][1])]
+        groups, motions = np.array([x[0] for x in begun]), np.stack([x[1] for x in begun])
+        at, y = self.system.at, steps.y
+        rates = steps.rates[..., at.qd]
+        self.limits.add_steps(steps.t, y[..., at.q], y[..., at.qd], rates, steps.has_rates, groups, motions)
+        if self.limits.judges_efforts:
+            t = steps.t.copy()
+            before = np.flatnonzero(np.diff(t) == 0.0)
+            t[before] = np.nextafter(t[before], -np.inf)  # in front of a jump
+            for k, begin in enumerate(groups):
+                end = groups[k + 1] if k + 1 < len(groups) else len(t)
+                seen = self.system.observe(t[begin:end], y[begin:end])
+                self.limits.add_efforts(t[begin:end], seen.tau, motions[k])
+
+    def findings(self, times: Array, q: Array) -> Findings:
+        """Verdicts on its motions, from outputs q (m, k, n_dof) and from all steps."""
+        found = self.judge.motion_findings(times, q, None, dust_layer(self.judge.ground))
+        return found | {
+            name: replace(x, values=x.values[self.rows], words=partial(_of_row, x, self.rows))
+            for name, x in self.limits.findings().items()
+        }
 
     def _starts(self) -> tuple[Any, Array]:
         """Rows (blocks, lanes), the last filled up with rows of its own, and states (blocks, lanes, size)."""
@@ -217,6 +262,7 @@ def _jobs(
     options: Options,
     threads: int,
     masses: Masses | None,
+    margins: Verdicts,
 ) -> Iterator[_Job]:
     """Share the motions out: equal ones by fours in a few jobs, different ones each in its own."""
     count = len(q)
@@ -241,12 +287,12 @@ def _jobs(
         for k in range(pieces):
             rows = every[cuts[k] : cuts[k + 1]]
             here = around._replace(ground=ground)
-            yield _Job(mechanism, law, here, options, rows, q, qd, constant, lanes, masses)
+            yield _Job(mechanism, law, here, options, rows, q, qd, constant, lanes, masses, margins)
         return
     for k in range(count):
         law = read_law(mechanism, torque, controller if controllers is None else controllers[k])
         here = around._replace(ground=ground if grounds is None else grounds[k])
-        yield _Job(mechanism, law, here, options, every[k : k + 1], q, qd, constant, 1, masses)
+        yield _Job(mechanism, law, here, options, every[k : k + 1], q, qd, constant, 1, masses, margins)
 
 
 def watches_locks(mechanism: Mechanism, options: Options) -> bool:
@@ -289,8 +335,7 @@ def _result(
     masses: Masses | None,
     drift: float,
     seconds: float,
-    allowed: Verdicts,
-    stops: bool,
+    jobs: list[_Job],
 ) -> Result:
     """All motions, one after the other; states that only some of their laws have are left out."""
     q, qd, work = (np.concatenate([piece.pop(name) for piece in pieces]) for name in ("q", "qd", "work"))
@@ -309,14 +354,39 @@ def _result(
     shown = {name: Variable(KNOWN[name].dims, x, *KNOWN[name][1:3]) for name, x in known.items()}
     shown |= own | found.of_components()
     stated = {name: ((ROLLOUT, *x.dims), *x[1:4]) for name, x in shown.items()}
-    judged = limit_checks(mechanism, allowed, options.times, q, qd, None, stops)
+    findings = _merged([(job.rows, job.findings(options.times, q[job.rows])) for job in jobs], len(q))
+    judged = checks_of(findings)
+    passed = (ROLLOUT,), motions_passed(findings, len(q)), "1", "whether the motion passes all verdicts"
     return build_result(
         "simulate_batch",
         mechanism,
-        {"time": options.times, **stated},
+        {"time": options.times, **stated, "motion_passed": passed},
         coordinates={ROLLOUT: rollouts},
         settings=options.settings(),
         audit=audit | judged,
         messages=[check.sentence for check in judged.values() if not check.passed],
+        not_judged=jobs[0].judge.not_judged(findings),
         seconds=seconds,
     )
+
+
+def _merged(parts: list[tuple[Any, Findings]], count: int) -> Findings:
+    """Verdicts on all motions, from those on the rows of each job."""
+    found: Findings = {}
+    for name in dict.fromkeys(name for _, some in parts for name in some):
+        values, words = np.zeros(count), dict[int, tuple[Finding, int]]()
+        for rows, some in parts:
+            if name in some:
+                values[rows] = some[name].values
+                words |= {int(row): (some[name], k) for k, row in enumerate(rows)}
+        first = next(some[name] for _, some in parts if name in some)
+        found[name] = replace(first, values=values, words=_spoken(words))
+    return found
+
+
+def _of_row(finding: Finding, rows: Any, k: int) -> str:
+    return finding.words(int(rows[k]))
+
+
+def _spoken(words: dict[int, tuple[Finding, int]]) -> Callable[[int], str]:
+    return lambda k: words[k][0].words(words[k][1]) if k in words else "not judged"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import KinetreeError, SimulationError, StopSimulation
-from kinetree.integrate.integration import Integration, Status
+from kinetree.integrate.integration import Integration, Status, Steps
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
 from kinetree.simulation.compiled.loops import Passage
@@ -78,23 +79,40 @@ class Run:
     drift: float = 0.0  # of loops, before projections
 
 
+Trace = Callable[[Steps], None]
+
+
 def new_integration(
-    system: System, options: Options, breaks: tuple[float, ...], *, watched: bool = True
+    system: System,
+    options: Options,
+    breaks: tuple[float, ...],
+    *,
+    watched: bool = True,
+    trace: Trace | None = None,
 ) -> Integration:
     """An integration of the system from time zero, still without its initial state."""
     system.watch_locks(CLOSE if options.gimbal == "error" else NEAR)
     rest = np.zeros(system.n)
     y = system.start_state(rest, rest)
-    return _integration(Integration, system, options, breaks, watched, options.method, 0.0, y, options.times)
+    return _integration(
+        Integration, system, options, breaks, watched, options.method, 0.0, y, options.times, trace
+    )
 
 
-def new_course(system: System, options: Options, breaks: tuple[float, ...], y0: Array, method: str) -> Course:
+def new_course(
+    system: System,
+    options: Options,
+    breaks: tuple[float, ...],
+    y0: Array,
+    method: str,
+    trace: Trace | None = None,
+) -> Course:
     """The integration of the system from the state y0 (1, size), with a method that may change later."""
 
     def continued(method: str, t: float, y: Array, times: Array) -> Integration:
-        return _integration(Continued, system, options, breaks, True, method, t, y, times)
+        return _integration(Continued, system, options, breaks, True, method, t, y, times, trace)
 
-    first = _integration(Integration, system, options, breaks, True, method, 0.0, y0, options.times)
+    first = _integration(Integration, system, options, breaks, True, method, 0.0, y0, options.times, trace)
     return Course(first, method, options, continued)
 
 
@@ -133,6 +151,7 @@ def _integration(
     t: float,
     y: Array,
     times: Array,
+    trace: Trace | None = None,
 ) -> Integration:
     return kind(
         method,
@@ -154,16 +173,25 @@ def _integration(
         project=system.projection,
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
+        trace=trace,
     )
 
 
 def integrate(
-    charts: Charts, y0: Array, options: Options, breaks: tuple[float, ...], progress: Progress
+    charts: Charts,
+    y0: Array,
+    options: Options,
+    breaks: tuple[float, ...],
+    progress: Progress,
+    trace: Trace | None = None,
 ) -> Run:
-    """Integrate from the state y0 = charts.begin(q0, qd0) to the end, or as far as it goes."""
+    """Integrate from the state y0 = charts.begin(q0, qd0) to the end, or as far as it goes.
+
+    ``trace`` gets the ends of all steps, in the coordinates that are in use when it is called.
+    """
     system = charts.home
     method = chosen_method(charts.system, options, y0[0]) if options.method == AUTO else options.method
-    integration = new_course(system, options, breaks, y0, method)
+    integration = new_course(system, options, breaks, y0, method, trace)
     integration.restart(context=charts.system.context.memory)
     run = Run(options.times, integration.out)
     try:
@@ -174,6 +202,7 @@ def integrate(
         run.failed, run.reason = True, str(problem)
     else:
         _tell_end(run, status, charts, integration)
+    integration.flush()
     done = _count_sound(system, integration)
     if done < integration.n_out:
         run.failed, run.stopped_at = True, float(integration.times[max(done - 1, 0)])
@@ -237,6 +266,7 @@ def advance_through_locks(integration: Course, charts: Charts, progress: Progres
             return status
         if not any(event_place(charts.home, x.index)[0] == "lock" for x in fresh):
             continue  # a contact that is not to be stopped at
+        integration.flush()
         charts.close_piece(*charts.outputs(integration.times, integration.out, integration.n_out))
         y = charts.switch(integration.t, integration.y)
         integration.restart(y=y, context=charts.system.context.memory)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.options import METHODS, Stops, positive
-from kinetree.simulation.verdicts import Verdicts
+from kinetree.verdicts.margins import Verdicts
 
 Method = Literal["auto", "dop853", "dopri5", "radau", "rk4", "semi_implicit_euler"]
 VerdictsGiven = Verdicts | Mapping[str, float | None] | bool | None

@@ -14,6 +14,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.room import check_room
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError
+from kinetree.integrate.integration import Steps
 from kinetree.kernels.ground import CONTACT
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -25,6 +26,7 @@ from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.judge import Judge, Recorder
 from kinetree.simulation.loop_audit import closure_checks, loop_errors, passage_messages
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import Gimbal, Options, Trigger, positive, read_options
@@ -36,9 +38,10 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
-from kinetree.simulation.verdicts import Judge, read_verdicts
 from kinetree.simulation.warned import AccuracyWarning, VerdictWarning
 from kinetree.state import coordinates, hint_at_degrees
+from kinetree.verdicts.finding import checks_of
+from kinetree.verdicts.margins import read_verdicts
 
 CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
 
@@ -84,8 +87,9 @@ def simulate(
     torque function returns unusable values after the start; an exception of the function itself is raised
     with a note of the time. Ctrl-C returns the motion so far. Warns with
     :class:`AccuracyWarning` when the energy balance is off by more than ``energy_tolerance`` (relative), and
-    with :class:`VerdictWarning` when limits of the mechanism are exceeded, a robot under a controller falls,
-    bodies penetrate the ground or the control error grows.
+    with :class:`VerdictWarning` when limits of the mechanism are exceeded, a robot under a law falls, slips
+    or strays, bodies sink into the ground, or joints do not follow. All steps are judged, not only the
+    output; ``not_judged`` of the result says what was not.
 
     >>> import kinetree as kt
     >>> fall = kt.simulate(kt.zoo.gripper(), [-1.2, 0, 0, 0], duration=0.1)
@@ -105,7 +109,7 @@ def simulate(
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
         return new_system(x, law, around, options, events)
 
-    judging = read_verdicts(asked.verdicts)
+    judge = Judge(read_verdicts(asked.verdicts), law, around, mechanism)
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     charts = Charts(system, law, options, make)
@@ -115,18 +119,29 @@ def simulate(
     _check_inertia(charts.system, y0[0])
     stated = check_step(charts.system, ground, options, y0[0])
     law.begin()
+    breaks = around.breaks(law)
+    recorder = Recorder(judge, breaks)
+    trace = _trace(recorder, charts) if recorder.is_needed else None
     began = perf_counter()
     with shown_progress(progress, options.duration) as tell:
-        run = integrate(charts, y0, options, around.breaks(law), tell)
+        run = integrate(charts, y0, options, breaks, tell, trace)
     seconds = perf_counter() - began
     run.messages = (*stated, *run.messages)
     stated_settings = _settings(mechanism, law, around, options) | {"method": run.method}
-    judge = Judge(judging, law, around, controller is not None)
-    result = _result(system, ground, run, stated_settings, reactions, tolerance, options, seconds, judge)
+    result = _result(system, ground, run, stated_settings, reactions, tolerance, options, seconds, recorder)
     if run.failed:
         _fail(run, result)
     _warn(result)
     return result
+
+
+def _trace(recorder: Recorder, charts: Charts) -> Callable[[Steps], None]:
+    """Let a recorder see the steps in the coordinates that are in use."""
+
+    def take(steps: Steps) -> None:
+        recorder.take(steps, charts.system, charts.view)
+
+    return take
 
 
 def _check_inertia(system: System, y: Array) -> None:
@@ -180,7 +195,7 @@ def _result(
     tolerance: float | None,
     options: Options,
     seconds: float,
-    judge: Judge,
+    recorder: Recorder,
 ) -> Result:
     """Everything that can be said about a run."""
     mechanism, states = system.mechanism, run.states[:, 0]
@@ -211,7 +226,8 @@ def _result(
     labels = _cut_variables(system, seen, variables)
     stated = passage_messages(mechanism, run.passages, checks["energy_balance"].passed)
     wrong = [f"{name.replace('_', ' ')} {check}" for name, check in checks.items() if not check.passed]
-    verdicts = judge.checks(mechanism, run.times, q, qd, seen.tau[:, 0])
+    findings = recorder.findings(run.times, q, qd, seen.tau[:, 0])
+    verdicts = checks_of(findings)
     wrong += [check.sentence for check in verdicts.values() if not check.passed]
     checks |= verdicts
     return build_result(
@@ -224,6 +240,7 @@ def _result(
         events=run.events,
         statistics=run.statistics | system.law.statistics(),
         messages=(*run.messages, *stated, *wrong),
+        not_judged=recorder.not_judged(findings, options),
         stopped_at=run.stopped_at,
         stop_reason=run.reason,
         seconds=seconds,

@@ -18,6 +18,7 @@ from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.judge import Judge, Recorder
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, Options, read_options
 from kinetree.simulation.run import CUTS, Mark, moved_on, new_integration, refuse_runaway
@@ -27,8 +28,9 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import check_prescribed, read_law
-from kinetree.simulation.verdicts import Judge, read_verdicts
 from kinetree.state import coordinates, hint_at_degrees
+from kinetree.verdicts.finding import checks_of
+from kinetree.verdicts.margins import read_verdicts
 
 LOOK = 1000  # steps before a look at stiffness
 
@@ -83,7 +85,8 @@ class Simulator:
         self.system: System = new_system(mechanism, law, around, self.options)
         self.ground, self._is_checked = ground, False
         self._breaks, self._law = around.breaks(law), law
-        self._judge = Judge(read_verdicts(asked.verdicts), law, around, controller is not None)
+        self._judge = Judge(read_verdicts(asked.verdicts), law, around, mechanism)
+        self._start: Array | None = None  # of the last run
         self._last: Array | None = None  # states of the last run
         self._integration: Integration | None = None
         if self.options.method != AUTO:
@@ -120,7 +123,7 @@ class Simulator:
             hint_at_degrees(self.mechanism, q, "q0")
             check_step(self.system, self.ground, self.options, start[0])
             self._is_checked = True
-        integration, self._last = self._integration, None
+        integration, self._last, self._start = self._integration, None, start.copy()
         if integration is None:
             integration = self._prepare(chosen_method(self.system, self.options, start[0]))
         self.system.law.begin()
@@ -145,10 +148,11 @@ class Simulator:
         return Rollout(self.options.times, states[:, at.q], states[:, at.qd])
 
     def audit(self) -> dict[str, Check]:
-        """Verdicts on the last run at its output times: limits, falls, bodies in the ground, control.
+        """Verdicts on the last run: limits, falls, slip, bodies in the ground, following.
 
         The names and sentences are those in the audit of :func:`kinetree.simulate`; the energy balance is not
-        included. A run that diverges raises an error and cannot be audited.
+        included. The run is repeated from its start with a record of all its steps, so that runs that are not
+        audited pay nothing. A run that diverges raises an error and cannot be audited.
 
         >>> import kinetree as kt
         >>> arm = kt.simulation.Simulator(kt.zoo.two_link(), duration=0.1, torque=[11.0, 0.0])
@@ -156,11 +160,27 @@ class Simulator:
         >>> print(arm.audit()["effort_limits"].sentence)
         the effort of joint 'joint1' is 11 N m at t = 0 s, 1.1 times its limit 10 N m
         """
-        if self._last is None:
+        if self._last is None or self._start is None:
             raise InputError("audit checks the last successful run of a Simulator, and there is none")
+        recorder = Recorder(self._judge, self._breaks)
+        if recorder.is_needed:
+            self._record(recorder)
         states, at, times = self._last, self.system.at, self.options.times
         tau = self.system.observe(times, states[:, None]).tau[:, 0]
-        return self._judge.checks(self.mechanism, times, states[:, at.q], states[:, at.qd], tau)
+        return checks_of(recorder.findings(times, states[:, at.q], states[:, at.qd], tau))
+
+    def _record(self, recorder: Recorder) -> None:
+        """Repeat the last run, with a recorder of its steps."""
+        assert self._start is not None
+        options = replace(self.options, method=self.method)
+        again = new_integration(
+            self.system, options, self._breaks, trace=lambda steps: recorder.take(steps, self.system)
+        )
+        self.system.law.begin()
+        again.rewind(self._start)
+        while again.advance(CUTS) is Status.RUNNING:
+            pass
+        again.flush()
 
     def _has_become_stiff(self, integration: Integration) -> bool:
         """Whether many short steps were taken for stability's sake alone."""

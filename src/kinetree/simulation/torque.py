@@ -63,6 +63,11 @@ class Law:
         return found
 
     @property
+    def acts(self) -> bool:
+        """Whether anything drives the mechanism: a controller, a function, a table, constant torques."""
+        return self.name not in ("none", "constant") or bool(self.constant.any()) or self.cut is not None
+
+    @property
     def is_python(self) -> bool:
         """Whether it is called back while a simulation runs."""
         return self.is_called or (self.cut is not None and self.cut.is_python)

@@ -10,10 +10,13 @@ from kinetree.result.result import Result
 from kinetree.result.verdict_names import (
     ABOVE,
     CONTROL,
+    DRIFT,
     EFFORT,
     HEIGHT,
     MODEL_LIMITS,
     POSITION,
+    SINKING,
+    SLIP,
     TILT,
     VELOCITY,
     WALK,
@@ -21,8 +24,8 @@ from kinetree.result.verdict_names import (
 from kinetree.study.assignment import Study
 
 OK, STOPPED, AUDIT_FAILED = "ok", "stopped", "audit_failed"
-FELL, BELOW_GROUND, CONTROL_DIVERGED, LIMITS_EXCEEDED = (
-    "fell", "below_ground", "control_diverged", "limits_exceeded",
+FELL, BELOW_GROUND, NOT_FOLLOWED, SLIPPED, LIMITS_EXCEEDED = (
+    "fell", "below_ground", "not_followed", "slipped", "limits_exceeded",
 )  # fmt: skip
 INFEASIBLE, DIVERGED, INTERRUPTED, BAD_INPUT = "infeasible", "diverged", "interrupted", "bad_input"
 EXIT_CODES = {
@@ -33,7 +36,8 @@ EXIT_CODES = {
     DIVERGED: 3,
     AUDIT_FAILED: 3,
     FELL: 3,
-    CONTROL_DIVERGED: 3,
+    NOT_FOLLOWED: 3,
+    SLIPPED: 3,
     BELOW_GROUND: 3,
     LIMITS_EXCEEDED: 3,
     INTERRUPTED: 130,
@@ -42,7 +46,10 @@ OF_VERDICTS = {
     WALK: FELL,
     TILT: FELL,
     HEIGHT: FELL,
-    CONTROL: CONTROL_DIVERGED,
+    CONTROL: NOT_FOLLOWED,
+    DRIFT: NOT_FOLLOWED,
+    SLIP: SLIPPED,
+    SINKING: BELOW_GROUND,
     ABOVE: BELOW_GROUND,
     POSITION: LIMITS_EXCEEDED,
     VELOCITY: LIMITS_EXCEEDED,

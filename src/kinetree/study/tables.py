@@ -446,8 +446,23 @@ class VerdictsTable(Table):
         description="Allowed depth of bodies in the ground below the deepest contact point (m); "
         "default 0.02.",
     )
-    growth: Allowed | None = Field(
-        None, description="Allowed control error at the end relative to the reference motion; default 10."
+    sinking: Allowed | None = Field(
+        None,
+        description="Allowed depth of contact points in the ground relative to the height of the base "
+        "above them; default 0.15.",
+    )
+    slip: Allowed | None = Field(
+        None,
+        description="Allowed slip of a loaded foot under a law relative to the distance traveled; "
+        "default 0.25.",
+    )
+    following: Allowed | None = Field(
+        None, description="Allowed error of joints relative to the motion that a law follows; default 0.5."
+    )
+    drift: Allowed | None = Field(
+        None,
+        description="Allowed distance of a floating base from its reference along the ground relative to "
+        "the length of that; default 0.5.",
     )
 
 

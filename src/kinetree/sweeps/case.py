@@ -28,11 +28,12 @@ from kinetree.study.origin import StudyOrigin
 from kinetree.study.outcome import (
     AUDIT_FAILED,
     BELOW_GROUND,
-    CONTROL_DIVERGED,
     FELL,
     INTERRUPTED,
     LIMITS_EXCEEDED,
+    NOT_FOLLOWED,
     OK,
+    SLIPPED,
     STOPPED,
     Outcome,
 )
@@ -52,7 +53,7 @@ from kinetree.sweeps.plan import Plan
 
 WAITING = "waiting"
 ERROR, TIMEOUT = "error", "timeout"
-VERDICTS = (FELL, CONTROL_DIVERGED, BELOW_GROUND, LIMITS_EXCEEDED)  # on motions that are computed well
+VERDICTS = (FELL, NOT_FOLLOWED, SLIPPED, BELOW_GROUND, LIMITS_EXCEEDED)  # on motions that are computed well
 STATUSES = (
     WAITING, OK, STOPPED, AUDIT_FAILED, "infeasible", "diverged", ERROR, TIMEOUT, *VERDICTS
 )  # by their number  # fmt: skip

@@ -11,9 +11,9 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.simulate import simulate
-from kinetree.simulation.verdicts import Verdicts
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.trajectories.base import Trajectory
+from kinetree.verdicts.margins import Verdicts
 
 FALLEN = 0.7  # of the height of the trunk at the start
 TILTED = 0.8  # rad, of the trunk, from what a path asks for

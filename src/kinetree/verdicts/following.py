@@ -1,0 +1,75 @@
+"""Whether a law does what it is for: joints near the motion that it follows."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
+from kinetree.result.verdict_names import CONTROL
+from kinetree.state import independent_axes
+from kinetree.verdicts.finding import Finding, Findings
+from kinetree.verdicts.margins import Verdicts
+
+SMALL = 0.25, 0.1  # rad, m: an error below this is not large, whatever the motion
+NEARER = 0.01  # of the error by which it must have fallen over the last quarter to be on its way
+
+
+class Followed(Protocol):
+    """What a verdict must know of a law."""
+
+    def followed(self, mechanism: Mechanism, times: Array) -> tuple[Array, Flags] | None:
+        """Positions (k, n_dof) to reach at times (k,), and which joints are pulled there; None if none."""
+
+    def walked(self) -> tuple[bool, str] | None:
+        """Whether a robot is on its feet, in words, too; None if its law does not know."""
+
+
+def control_findings(
+    mechanism: Mechanism, margins: Verdicts, wanted: Array, pulled: Flags, times: Array, q: Array
+) -> Findings:
+    """The verdict on errors |q - wanted| of pulled joints, (m, k, n_dof) and (k, n_dof), at times (k,).
+
+    At no time may the error exceed that at the start by more than half of the reference motion of the joint.
+    In the last quarter it may not exceed half of the motion, or of the error at the start, unless it is still
+    on its way: smaller than ever, and falling. Errors below 0.25 rad or 0.1 m are never large.
+    """
+    if margins.following is None:
+        return {}
+    columns = np.flatnonzero(pulled)
+    error = np.abs(q[..., columns] - wanted[:, columns])
+    turns = mechanism.tree.turns[independent_axes(mechanism)][columns]
+    small = np.where(turns, *SMALL)
+    moved = np.ptp(wanted[:, columns], axis=0)
+    start = error[:, 0]  # (m, c)
+    at_once = error / (start[:, None] + np.maximum(margins.following * moved, small))
+    late = times >= times[0] + 0.75 * (times[-1] - times[0])
+    scale = np.maximum(margins.following * np.maximum(moved, start), small)
+    at_end = np.where(late[:, None], error / scale[:, None], 0.0)
+    fell = error[:, late][:, 0] - error[:, -1]
+    nearing = (error[:, -1] <= 1.001 * error.min(axis=1)) & (fell > NEARER * error[:, -1])
+    at_end = np.where((nearing & (error[:, -1] < start))[:, None], 0.0, at_end)
+    worst = np.maximum(at_once, at_end)  # 1 is allowed
+    flat = worst.reshape(len(worst), -1)
+    names = np.array(mechanism.joint_names)[columns]
+
+    def words(m: int) -> str:
+        k, c = np.unravel_index(int(np.argmax(flat[m])), worst.shape[1:])
+        unit = "rad" if turns[c] else "m"
+        size = f"{error[m, k, c]:.3g} {unit} at t = {times[k]:.4g} s"
+        if flat[m].max() <= 1.0:
+            k, c = np.unravel_index(int(np.argmax(error[m])), worst.shape[1:])
+            unit = "rad" if turns[c] else "m"
+            largest = f"joint '{names[c]}', {error[m, k, c]:.3g} {unit} at t = {times[k]:.4g} s"
+            return f"joints follow the reference motion; largest error: {largest}"
+        what = f"its reference moves by {moved[c]:.3g} {unit}" if moved[c] > 0.0 else "its reference rests"
+        return (
+            f"joint '{names[c]}' does not follow: its error is {size}, {start[m, c]:.3g} {unit} at the "
+            f"start; {what}"
+        )
+
+    values = flat.max(axis=1)
+    return {CONTROL: Finding(values, 1.0, "1", words)}

@@ -1,0 +1,276 @@
+"""Positions, velocities and efforts of motions relative to the limits that a mechanism has."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.coupling import on_axes
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
+from kinetree.result.verdict_names import EFFORT, POSITION, VELOCITY
+from kinetree.state import independent_axes
+from kinetree.verdicts.between import derivative, extremes, polynomials
+from kinetree.verdicts.finding import Finding, Findings
+from kinetree.verdicts.margins import Verdicts
+
+UNITS = {POSITION: ("rad", "m"), VELOCITY: ("rad/s", "m/s"), EFFORT: ("N m", "N")}
+
+
+class _Worst:
+    """The largest excess of every motion and axis so far, with its value and time; (m, c) each."""
+
+    def __init__(self, count: int, columns: int) -> None:
+        self.excess = np.full((count, columns), -np.inf)
+        self.value = np.zeros((count, columns))
+        self.time = np.zeros((count, columns))
+
+    def rows(self, motions: Any, groups: Any, excess: Array, values: Array, times: Array) -> None:
+        """Rows (k, l, c) of groups that start at ``groups`` and belong to ``motions`` (groups, l)."""
+        most = np.maximum.reduceat(excess, groups, axis=0)
+        sizes = np.diff(np.append(groups, len(excess)))
+        number = np.arange(len(excess))[:, None, None]
+        first = np.where(excess == np.repeat(most, sizes, axis=0), number, len(excess))
+        row = np.minimum(np.minimum.reduceat(first, groups, axis=0), len(excess) - 1)  # NaN is nowhere
+        lane, column = np.indices(most.shape)[1:]
+        for g in range(len(groups)) if len(groups) < 2 else ():
+            self._take(motions[g], most[g], values[row[g], lane[g], column[g]], times[row[g]])
+        if len(groups) > 1:
+            flat = motions.reshape(-1)
+            shape = (len(flat), most.shape[-1])
+            self._take(
+                flat,
+                most.reshape(shape),
+                values[row, lane, column].reshape(shape),
+                times[row].reshape(shape),
+            )
+
+    def _take(self, motions: Any, excess: Array, value: Array, time: Array) -> None:
+        """Of motions (l,) what exceeds more than what is known, (l, c) each."""
+        motions, where = np.unique(motions, return_index=True)
+        excess, value, time = excess[where], value[where], time[where]
+        more = excess > self.excess[motions]
+        for mine, new in ((self.excess, excess), (self.value, value), (self.time, time)):
+            mine[motions] = np.where(more, new, mine[motions])
+
+    def points(self, motion: Any, column: Any, excess: Array, value: Array, time: Array) -> None:
+        """Single values (k,) of motions and columns (k,)."""
+        better = excess > self.excess[motion, column]
+        if not better.any():
+            return
+        motion, column, excess, value, time = (x[better] for x in (motion, column, excess, value, time))
+        order = np.argsort(excess, kind="stable")  # the largest is written last
+        for mine, new in ((self.excess, excess), (self.value, value), (self.time, time)):
+            mine[motion[order], column[order]] = new[order]
+
+
+class LimitWatch:
+    """Running extremes of motions relative to the limits of a mechanism; joints that follow others count.
+
+    ``count`` motions. Excess of positions is in rad or m, of velocities and efforts a fraction of the limit;
+    of a limit of zero, any size is beyond.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, margins: Verdicts, *, stops: bool = False, count: int = 1
+    ) -> None:
+        tree = mechanism.tree
+        self.mechanism, self.count = mechanism, count
+        self._position = margins.position_at_stops if stops else margins.position
+        self._velocity, self._effort = margins.velocity, margins.effort
+        self._axes = np.arange(tree.n)
+        self._own = independent_axes(mechanism)
+        self.lower, self.upper = np.asarray(tree.lower), np.asarray(tree.upper)
+        self.fastest, self.strongest = (
+            np.asarray(tree.velocity_limit),
+            np.asarray(tree.effort_limit)[self._own],
+        )
+        bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        self._bounded = np.flatnonzero(bounded) if self._position is not None else np.zeros(0, int)
+        self._fast = (
+            np.flatnonzero(np.isfinite(self.fastest)) if self._velocity is not None else np.zeros(0, int)
+        )
+        self._strong = (
+            np.flatnonzero(np.isfinite(self.strongest)) if self._effort is not None else np.zeros(0, int)
+        )
+        self._worst = {
+            POSITION: _Worst(count, len(self._bounded)),
+            VELOCITY: _Worst(count, len(self._fast)),
+            EFFORT: _Worst(count, len(self._strong)),
+        }
+
+    @property
+    def judges_motion(self) -> bool:
+        """Whether positions or velocities have limits that count."""
+        return len(self._bounded) + len(self._fast) > 0
+
+    @property
+    def judges_efforts(self) -> bool:
+        """Whether efforts have limits that count."""
+        return len(self._strong) > 0
+
+    # ---- what is given ----------------------------------------------------------------------------------
+
+    def add(self, t: Array, q: Array, qd: Array, motions: Any = None) -> None:
+        """Samples at t (k,) of positions and velocities (k, l, n_dof) of ``motions`` (l,)."""
+        if not self.judges_motion or not len(t):
+            return
+        places, rates = on_axes(self.mechanism.tree, q, qd)
+        groups = np.zeros(1, int)
+        which = np.arange(q.shape[1])[None] if motions is None else np.asarray(motions)[None]
+        self._rows(t, places, rates, groups, which)
+
+    def add_steps(
+        self,
+        t: Array,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+        has_rates: Flags,
+        groups: Any = None,
+        motions: Any = None,
+        unseen: Any = None,
+    ) -> None:
+        """Ends of steps: t (k,), q, qd, qdd (k, l, n_dof), and whether qdd is known (k,).
+
+        Rows of equal time are both sides of a jump; ``groups`` are the first rows of runs one after the
+        other, ``motions`` (groups, l) theirs. ``unseen``: columns of q whose coordinates are others than the
+        mechanism's for the time being.
+        """
+        if not self.judges_motion or not len(t):
+            return
+        tree = self.mechanism.tree
+        places, rates, second = on_axes(tree, q, qd, qdd)
+        if unseen is not None and len(unseen):
+            gone = self._own[unseen]
+            places[..., gone] = np.where(np.isfinite(self.lower[gone]), self.lower[gone], self.upper[gone])
+            places[..., gone] = np.nan_to_num(places[..., gone], posinf=0.0, neginf=0.0)
+            rates[..., gone] = second[..., gone] = 0.0
+        groups = np.zeros(1, int) if groups is None else groups
+        motions = np.arange(q.shape[1])[None] if motions is None else motions
+        self._rows(t, places, rates, groups, motions)
+        self._between(t, places, rates, second, has_rates, groups, motions)
+
+    def add_efforts(self, t: Array, tau: Array, motions: Any = None) -> None:
+        """Efforts at t (k,), (k, l, n_dof) of ``motions`` (l,)."""
+        if not self.judges_efforts or not len(t):
+            return
+        which = np.arange(tau.shape[1])[None] if motions is None else np.asarray(motions)[None]
+        values = tau[..., self._strong]
+        part = _part(values, self.strongest[self._strong])
+        self._worst[EFFORT].rows(which, np.zeros(1, int), part, values, t)
+
+    # ---- inside -----------------------------------------------------------------------------------------
+
+    def _over(self, places: Array, columns: Any) -> Array:
+        """By how much positions (..., c) of bounded axes are beyond."""
+        axes = self._bounded[columns]
+        over: Array = np.maximum(self.lower[axes] - places, places - self.upper[axes])
+        return over
+
+    def _rows(self, t: Array, places: Array, rates: Array, groups: Any, motions: Any) -> None:
+        if len(self._bounded):
+            values = places[..., self._bounded]
+            over = self._over(values, np.arange(len(self._bounded)))
+            self._worst[POSITION].rows(motions, groups, over, values, t)
+        if len(self._fast):
+            values = rates[..., self._fast]
+            part = _part(values, self.fastest[self._fast])
+            self._worst[VELOCITY].rows(motions, groups, part, values, t)
+
+    def _between(
+        self,
+        t: Array,
+        places: Array,
+        rates: Array,
+        second: Array,
+        has_rates: Flags,
+        groups: Any,
+        motions: Any,
+    ) -> None:
+        """Extremes within steps, of positions and of velocities."""
+        h = np.diff(t)
+        steps = np.flatnonzero(h > 0.0)
+        if not len(steps):
+            return
+        lanes = places.shape[1]
+        group = np.searchsorted(groups, steps, side="right") - 1
+        known = has_rates[steps] & has_rates[steps + 1]
+        for name, axes in ((POSITION, self._bounded), (VELOCITY, self._fast)):
+            if not len(axes):
+                continue
+            ends = tuple(
+                x[at][..., axes].reshape(len(steps), -1)
+                for at in (steps, steps + 1)
+                for x in (places, rates, second)
+            )
+            powers = polynomials(h[steps], ends, known)
+            if name == VELOCITY:
+                powers = derivative(powers) / h[steps][None, :, None]
+            found = extremes(powers)
+            lane, column = found.column // len(axes), found.column % len(axes)
+            if name == POSITION:
+                excess = self._over(found.value, column)
+            else:
+                excess = _part(found.value, self.fastest[axes[column]])
+            when = t[steps[found.step]] + found.share * h[steps[found.step]]
+            motion = motions[group[found.step], lane % lanes]
+            self._worst[name].points(motion, column, excess, found.value, when)
+
+    # ---- what is found ----------------------------------------------------------------------------------
+
+    def findings(self) -> Findings:
+        """The verdicts on limits that the mechanism has and that count."""
+        found: Findings = {}
+        if len(self._bounded) and self._position is not None:
+            worst = self._worst[POSITION]
+            excess = np.maximum(worst.excess, 0.0).max(axis=1)
+            found[POSITION] = Finding(excess, self._position, "rad or m", self._place_words)
+        for name, columns, more in (
+            (VELOCITY, self._fast, self._velocity),
+            (EFFORT, self._strong, self._effort),
+        ):
+            if not len(columns) or more is None or not np.isfinite(self._worst[name].excess).any():
+                continue
+            excess = np.maximum(0.0, self._worst[name].excess.max(axis=1) - 1.0)
+            found[name] = Finding(excess, more, "1", partial(self._size_words, name))
+        return found
+
+    def _place_words(self, k: int) -> str:
+        worst = self._worst[POSITION]
+        c = int(np.argmax(worst.excess[k]))
+        over, value, axis = worst.excess[k, c], worst.value[k, c], self._bounded[c]
+        if not over > 0.0:
+            return "joints stay within the limits of the model"
+        unit = UNITS[POSITION][0 if self.mechanism.tree.turns[axis] else 1]
+        bound = self.lower[axis] if value < self.lower[axis] else self.upper[axis]
+        return (
+            f"joint '{self.mechanism.tree.axis_names[axis]}' is at {value:.4g} {unit} at t = "
+            f"{worst.time[k, c]:.4g} s, {over:.3g} {unit} beyond its limit {bound:.4g} {unit}"
+        )
+
+    def _size_words(self, name: str, k: int) -> str:
+        worst, tree = self._worst[name], self.mechanism.tree
+        c = int(np.argmax(worst.excess[k]))
+        part, value = worst.excess[k, c], abs(worst.value[k, c])
+        axis = self._fast[c] if name == VELOCITY else self._own[self._strong[c]]
+        limit = self.fastest[axis] if name == VELOCITY else self.strongest[self._strong[c]]
+        noun, unit = name.removesuffix("_limits"), UNITS[name][0 if tree.turns[axis] else 1]
+        joint = tree.axis_names[axis]
+        if not part > 1.0:
+            size = f"{value:.4g} {unit} of {limit:.4g} {unit}"
+            return f"largest {noun} relative to its limit: joint '{joint}', {size}"
+        return (
+            f"the {noun} of joint '{joint}' is {value:.4g} {unit} at t = {worst.time[k, c]:.4g} s, "
+            f"{part:.3g} times its limit {limit:.4g} {unit}"
+        )
+
+
+def _part(values: Array, limit: Array) -> Array:
+    """Sizes as fractions of finite limits; of a limit of zero, any size is infinitely much."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part: Array = np.nan_to_num(np.abs(values) / limit, nan=0.0, posinf=np.inf)
+    return part
