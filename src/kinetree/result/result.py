@@ -140,7 +140,7 @@ class Result:
 
         Never where verdicts were switched off: then nothing was judged that could pass.
         """
-        judged = ALL not in self.not_judged
+        judged = not any(name.rpartition(": ")[2] == ALL for name in self.not_judged)
         return judged and self.complete and all(check.passed for check in self.audit.values())
 
     def equals(self, other: object) -> bool:

@@ -365,7 +365,7 @@ def _result(
         settings=options.settings(),
         audit=audit | judged,
         messages=[check.sentence for check in judged.values() if not check.passed],
-        not_judged=jobs[0].judge.not_judged(findings),
+        not_judged=jobs[0].judge.not_judged(findings, jobs[0].limits),
         seconds=seconds,
     )
 

@@ -16,13 +16,10 @@ from kinetree.result.verdict_names import (
     ALL,
     CONTROL,
     DRIFT,
-    EFFORT,
     HEIGHT,
-    POSITION,
     SINKING,
     SLIP,
     TILT,
-    VELOCITY,
     WALK,
 )
 from kinetree.simulation.chart import View
@@ -34,12 +31,11 @@ from kinetree.simulation.torque import Law
 from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.following import control_findings
 from kinetree.verdicts.footing import Footing, floats
-from kinetree.verdicts.limits import LimitWatch
+from kinetree.verdicts.limits import OFF, LimitWatch
 from kinetree.verdicts.margins import Verdicts as Verdicts
 
 KEPT = 20_000  # ends of steps that are kept for efforts, poses and contact; of more, every second
 SWITCHED = 1_000  # of them in other Euler angles, which are converted one by one
-OFF = "switched off"
 PULSES = "short pulses of the torque function"
 
 
@@ -107,11 +103,11 @@ class Judge(NamedTuple):
             return {}
         return {WALK: Finding(np.array([0.0 if walked[0] else 1.0]), 0.5, "1", lambda k: walked[1])}
 
-    def not_judged(self, findings: Mapping[str, Finding]) -> dict[str, str]:
+    def not_judged(self, findings: Mapping[str, Finding], watch: LimitWatch) -> dict[str, str]:
         """Names of verdicts that there are none of, with the reason."""
         if self.margins.is_empty:
             return {ALL: f"{OFF} by verdicts=False"}
-        tree, m, stops = self.mechanism.tree, self.margins, self.around.stops is not None
+        m = self.margins
         base = floats(self.mechanism)
         no_ground = "there is no ground"
         on_feet = (
@@ -119,11 +115,7 @@ class Judge(NamedTuple):
             else "the mechanism has no floating base" if not base
             else "no law drives the mechanism"
         )  # fmt: skip
-        bounded = np.isfinite(tree.lower).any() or np.isfinite(tree.upper).any()
         reasons = {
-            POSITION: (m.position_at_stops if stops else m.position, "" if bounded else _none("position")),
-            VELOCITY: (m.velocity, "" if np.isfinite(tree.velocity_limit).any() else _none("velocity")),
-            EFFORT: (m.effort, "" if np.isfinite(tree.effort_limit).any() else _none("effort")),
             CONTROL: (
                 m.following,
                 "the law follows no motion that is known" if self.law.acts else "no law drives the mechanism",
@@ -138,15 +130,12 @@ class Judge(NamedTuple):
             SINKING: (m.sinking, no_ground),
             ABOVE: (m.depth, no_ground),
         }
-        return {
-            name: OFF if margin is None else why or "it is not computed here"
+        limits = {name: why for name, why in watch.not_judged().items() if name not in findings}
+        return limits | {
+            name: OFF if margin is None else why
             for name, (margin, why) in reasons.items()
             if name not in findings
         }
-
-
-def _none(kind: str) -> str:
-    return f"no joint has {'an' if kind == 'effort' else 'a'} {kind} limit"
 
 
 class Recorder:
@@ -173,7 +162,7 @@ class Recorder:
 
     def not_judged(self, findings: Mapping[str, Finding], options: Options) -> dict[str, str]:
         """What there is no verdict on, with the reason."""
-        found = self.judge.not_judged(findings)
+        found = self.judge.not_judged(findings, self.limits)
         if self._may_miss_pulses and self.longest > 0.0:
             found[PULSES] = (
                 f"steps of up to {self.longest:.3g} s were taken; a function of time that changes for a "

@@ -28,13 +28,18 @@ def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
     if tables.integrator is not None:
         options |= {key: value for key, value in tables.integrator if value is not None}
     if tables.verdicts is not None:
-        given = {key: value for key, value in tables.verdicts if value is not None}
-        options["verdicts"] = {key: None if value is False else value for key, value in given.items()}
+        options["verdicts"] = verdicts_given(work)
     tell = work.progress
     if tables.event:
         options["events"] = events(work)
     options["progress"] = False if tell is None else lambda t: tell(t / duration)
     return options | {"reactions": work.output.reactions}
+
+
+def verdicts_given(work: Assignment) -> dict[str, Any]:
+    """The margins that a study sets, by name; None where it switches a verdict off."""
+    given = {key: value for key, value in work.tables.verdicts or () if value is not None}
+    return {key: None if value is False else value for key, value in given.items()}
 
 
 def ground(work: Assignment) -> Any:

@@ -454,7 +454,7 @@ class VerdictsTable(Table):
     slip: Allowed | None = Field(
         None,
         description="Allowed slip of a loaded foot under a law relative to the distance traveled; "
-        "default 0.25.",
+        "default 0.2.",
     )
     following: Allowed | None = Field(
         None, description="Allowed error of joints relative to the motion that a law follows; default 0.5."

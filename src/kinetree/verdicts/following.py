@@ -45,7 +45,7 @@ def control_findings(
     small = np.where(turns, *SMALL)
     moved = np.ptp(wanted[:, columns], axis=0)
     start = error[:, 0]  # (m, c)
-    at_once = error / (start[:, None] + np.maximum(margins.following * moved, small))
+    at_once = (error - start[:, None]) / np.maximum(margins.following * moved, small)
     late = times >= times[0] + 0.75 * (times[-1] - times[0])
     scale = np.maximum(margins.following * np.maximum(moved, start), small)
     at_end = np.where(late[:, None], error / scale[:, None], 0.0)

@@ -11,12 +11,13 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.coupling import on_axes
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
-from kinetree.result.verdict_names import EFFORT, POSITION, VELOCITY
+from kinetree.result.verdict_names import ALL, EFFORT, POSITION, VELOCITY
 from kinetree.state import independent_axes
 from kinetree.verdicts.between import derivative, extremes, polynomials
 from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.margins import Verdicts
 
+OFF = "switched off"
 UNITS = {POSITION: ("rad", "m"), VELOCITY: ("rad/s", "m/s"), EFFORT: ("N m", "N")}
 
 
@@ -78,7 +79,7 @@ class LimitWatch:
         self, mechanism: Mechanism, margins: Verdicts, *, stops: bool = False, count: int = 1
     ) -> None:
         tree = mechanism.tree
-        self.mechanism, self.count = mechanism, count
+        self.mechanism, self.count, self._margins = mechanism, count, margins
         self._position = margins.position_at_stops if stops else margins.position
         self._velocity, self._effort = margins.velocity, margins.effort
         self._axes = np.arange(tree.n)
@@ -163,6 +164,10 @@ class LimitWatch:
         part = _part(values, self.strongest[self._strong])
         self._worst[EFFORT].rows(which, np.zeros(1, int), part, values, t)
 
+    def effort_parts(self, tau: Array) -> Array:
+        """Efforts (..., n_dof) as fractions of the limits that count, (..., c)."""
+        return _part(tau[..., self._strong], self.strongest[self._strong])
+
     # ---- inside -----------------------------------------------------------------------------------------
 
     def _over(self, places: Array, columns: Any) -> Array:
@@ -239,6 +244,22 @@ class LimitWatch:
             found[name] = Finding(excess, more, "1", partial(self._size_words, name))
         return found
 
+    def not_judged(self) -> dict[str, str]:
+        """Limits that there is no verdict on, with the reason."""
+        if self._margins.is_empty:
+            return {ALL: f"{OFF} by verdicts=False"}
+        tree, found = self.mechanism.tree, self.findings()
+        limits = {
+            POSITION: (self._position, np.isfinite(tree.lower).any() or np.isfinite(tree.upper).any()),
+            VELOCITY: (self._velocity, np.isfinite(tree.velocity_limit).any()),
+            EFFORT: (self._effort, np.isfinite(self.strongest).any()),
+        }
+        return {
+            name: OFF if margin is None else "it is not computed here" if there_are else _no_limit(name)
+            for name, (margin, there_are) in limits.items()
+            if name not in found
+        }
+
     def _place_words(self, k: int) -> str:
         worst = self._worst[POSITION]
         c = int(np.argmax(worst.excess[k]))
@@ -267,6 +288,11 @@ class LimitWatch:
             f"the {noun} of joint '{joint}' is {value:.4g} {unit} at t = {worst.time[k, c]:.4g} s, "
             f"{part:.3g} times its limit {limit:.4g} {unit}"
         )
+
+
+def _no_limit(name: str) -> str:
+    kind = name.removesuffix("_limits")
+    return f"no joint has {'an' if kind == 'effort' else 'a'} {kind} limit"
 
 
 def _part(values: Array, limit: Array) -> Array:

@@ -34,7 +34,7 @@ class Verdicts:
     drift: float | None = 0.5
     tilt: float | None = 1.0
     height: float | None = 0.5
-    slip: float | None = 0.25
+    slip: float | None = 0.2
     depth: float | None = 0.02
     sinking: float | None = 0.15
 

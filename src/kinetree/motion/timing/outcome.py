@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,9 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.state import State, independent_axes
 from kinetree.trajectories.timed_path import TimedPath
+from kinetree.verdicts.finding import Findings, checks_of
+from kinetree.verdicts.limits import LimitWatch
+from kinetree.verdicts.margins import NONE, Verdicts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,13 +148,16 @@ class FastestTiming:
                 "rounds": self.found.rounds,
                 "grid_error": self.grid_error,
             },
-            messages=self.active,
+            messages=[
+                *(x.sentence for x in checks_of(self._position_findings).values() if not x.passed),
+                *self.active,
+            ],
             seconds=self.seconds,
         )
 
     def _audit(self) -> dict[str, Check]:
         """Limits between places, ends at rest, the path itself, and what a coarser grid would change."""
-        checks = {}
+        checks = checks_of(self._position_findings)
         for kind, used in self.use.shares.items():
             if np.isfinite(getattr(self.limits, kind)).any():
                 over = max(float(np.abs(used).max()) - 1.0, 0.0)
@@ -171,6 +177,15 @@ class FastestTiming:
         )
         return checks
 
+    @cached_property
+    def _position_findings(self) -> Findings:
+        """The verdict on positions, which follow from the path alone: no timing changes them."""
+        watch = LimitWatch(self.mechanism, replace(NONE, position=Verdicts().position))
+        t, motion = self.use.t, self.use.motion
+        q, qd, qdd = (np.asarray(x)[:, None] for x in (motion.q, motion.qd, motion.qdd))
+        watch.add_steps(t, q, qd, qdd, np.ones(len(t), bool))
+        return watch.findings()
+
     def save(self, path: PathLike, force: bool = False) -> None:
         """Write the result to a .nc file; an existing one is replaced only with ``force``."""
         self.result.save(path, force)
@@ -187,8 +202,10 @@ class FastestTiming:
             head += f" with smooth accelerations ({T:.6g} s without)"
         over = max(self.use.largest - 1.0, 0.0)
         kept = "kept to" if over <= ALLOWED else "exceeded by up to"
-        head += f"; limits {kept} {over:.1e} of their size between {len(self.course.widths)} intervals."
-        failed = [f"  - {check}" for check in self._audit().values() if not check.passed]
+        beyond = not all(x.passed.all() for x in self._position_findings.values())
+        which = "position limits exceeded by the path, others" if beyond else "limits"
+        head += f"; {which} {kept} {over:.1e} of their size between {len(self.course.widths)} intervals."
+        failed = [f"  - {x.sentence} ({x.figures})" for x in self._audit().values() if not x.passed]
         lines = ["Checks that failed:", *failed] if failed else []
         reached = [f"  - {text}" for text in self.active or ["none"]]
         return "\n".join([head, *lines, "Active limits:", *reached])

@@ -125,6 +125,7 @@ def _beside(results: dict[str, Result], task: str, messages: list[str], interrup
             "largest_difference_from_first": _differences(shared, list(results)),
             **{name: result.statistics for name, result in results.items()},
         },
+        not_judged={f"{case}: {x}": y for case, run in results.items() for x, y in run.not_judged.items()},
         messages=[*messages, *(f"{name}: {x}" for name, run in results.items() for x in run.messages)],
         seconds=sum(float(result.provenance.get("seconds", 0.0)) for result in results.values()),
         **_stop(results, interrupted),

@@ -13,13 +13,18 @@ from kinetree.formats.schema_parts import Table
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.result.result import Result
+from kinetree.state import State
 from kinetree.study.assignment import Assignment
 from kinetree.study.motion import trajectory
 from kinetree.study.prescribed import back_again, integrated
-from kinetree.study.surroundings import wrenches
+from kinetree.study.surroundings import verdicts_given, wrenches
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import choice
 from kinetree.trajectories.base import Trajectory
+from kinetree.verdicts.finding import Findings, checks_of
+from kinetree.verdicts.limits import LimitWatch
+from kinetree.verdicts.margins import read_verdicts
+from kinetree.verdicts.prescribed import watch_motion
 
 BLOCK = 4096  # samples between two looks at the keyboard
 IDLE = 1e-9  # torque that a joint without a drive may need, beside the largest of all
@@ -66,6 +71,9 @@ def prepare(work: Assignment) -> Work:
         blocks, stop = _until_interrupted(work, motion, times, acting, reactions)
         variables = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
         audit = {"round_trip": back_again(variables["qdd"], variables.pop("qdd_back"))}
+        findings, skipped = _limits(work, motion, variables["time"], acting)
+        audit |= checks_of(findings)
+        wrong = [check.sentence for name, check in audit.items() if name in findings and not check.passed]
         if not work.mechanism.loops and not work.mechanism.actuated.all():
             audit["undriven"] = _idle(work.mechanism, variables["tau"])
         if work.mechanism.loops:
@@ -75,11 +83,30 @@ def prepare(work: Assignment) -> Work:
             variables["loop_error"] = loop_errors(work.mechanism, variables["q"])
         settings = {"duration": float(times[-1]), "trajectory": type(motion).__name__}
         return build_result(
-            "inverse", work.mechanism, variables, settings=settings, audit=audit,
-            seconds=perf_counter() - began, **stop,
+            "inverse", work.mechanism, variables, settings=settings, audit=audit, messages=wrong,
+            not_judged=skipped, seconds=perf_counter() - began, **stop,
         )  # fmt: skip
 
     return run
+
+
+def _limits(
+    work: Assignment, motion: Trajectory, times: Array, acting: Any
+) -> tuple[Findings, dict[str, str]]:
+    """Verdicts on limits of the mechanism along the motion, and which there are none of."""
+    from kinetree.analysis.inverse import inverse_dynamics
+
+    mechanism, margins = work.mechanism, read_verdicts(verdicts_given(work))
+    watch = LimitWatch(mechanism, margins)
+
+    def efforts(t: Array, state: State) -> Array:
+        loads = acting(t) if callable(acting) else acting
+        return inverse_dynamics(mechanism, state.q, state.qd, state.qdd, loads)
+
+    if watch.judges_motion or watch.judges_efforts:
+        finer = not mechanism.loops  # whose dependent joints are costly
+        watch_motion(watch, motion.at, times, efforts, motion.breaks.tolist(), finer=finer)
+    return watch.findings(), watch.not_judged()
 
 
 def _leaves_freedom(mechanism: Mechanism) -> bool:
@@ -156,6 +183,6 @@ TASK = Task(
     "torques of a prescribed motion",
     prepare,
     needs=("mechanism", "trajectory"),
-    uses=("load", *SURROUNDINGS),
+    uses=("load", "verdicts", *SURROUNDINGS),
     settings=InverseTable,
 )
