@@ -56,7 +56,7 @@ def test_a_report_leaves_zeros_out_and_says_so(fall, pushed):
 
 
 def test_the_viewer_leaves_zeros_out_and_says_so(fall, pushed):
-    groups, zero = split_zero(curve_groups(fall))
-    assert "tau [N m]" in zero and "tau [N m]" not in groups and "tau [N m]" not in telling(groups)
+    groups, note = split_zero(curve_groups(fall))
+    assert "tau [N m]" in note and "tau [N m]" not in groups and "tau [N m]" not in telling(groups)
     assert all(np.any(curve.values) for title in groups for curve in groups[title][:1])
     assert "tau [N m]" in split_zero(curve_groups(pushed))[0]

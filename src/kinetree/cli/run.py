@@ -197,6 +197,7 @@ def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableT
     from rich.table import Table
     from rich.text import Text
 
+    from kinetree.result.summary import listed_unjudged
     from kinetree.study.outcome import OF_PREDICTIONS
 
     facts = {
@@ -224,6 +225,9 @@ def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableT
     for name, check in checks.items():
         mark, style = ("✓", "green") if check.passed else ("✗", "red")
         lines.append(Text.assemble((f"{mark} {name} {check}", style), (f"  {check.sentence}", "dim")))
+    if outcome.result is not None and outcome.result.not_judged:
+        stated = listed_unjudged(outcome.result.not_judged)
+        lines.append(Text(f"not judged: {stated}", style="dim", overflow="fold"))
     if outcome.result is not None and not outcome.exit_code:  # else they are the reason, reported at the end
         lines += [Text(f"- {message}", overflow="fold") for message in outcome.result.messages]
     if saved is not None:

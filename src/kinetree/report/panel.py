@@ -39,6 +39,7 @@ class Panel(NamedTuple):
     symbol: str
     unit: str
     lines: Sequence[Line]
+    limits: Sequence[tuple[str, float]] = ()  # of single lines: their labels, and where the limit is
 
 
 def is_zero(curves: Iterable[Any]) -> bool:
@@ -48,6 +49,26 @@ def is_zero(curves: Iterable[Any]) -> bool:
     True
     """
     return not any(np.nan_to_num(curve.values).any() for curve in curves)
+
+
+def is_missing(curves: Iterable[Any]) -> bool:
+    """Whether curves have no value at all: nothing determines them.
+
+    >>> is_missing([Line("f_z", np.arange(2.0), np.full(2, np.nan))])
+    True
+    """
+    values = [np.asarray(curve.values) for curve in curves]
+    return bool(values) and all(x.dtype.kind == "f" and np.isnan(x).all() for x in values)
+
+
+def missing_note(symbols: Iterable[str]) -> str:
+    """What to say of curves that were left out because nothing determines them.
+
+    >>> missing_note(["f_z"])
+    'Not determined by the closed loops (redundant constraints): f_z'
+    """
+    names = dict.fromkeys(symbols)
+    return f"Not determined by the closed loops (redundant constraints): {listed(names)}" if names else ""
 
 
 def zero_note(symbols: Iterable[str]) -> str:
@@ -76,6 +97,7 @@ def many_powers(values: Array) -> bool:
 def draw_panel(ax: Any, panel: Panel, **style: Any) -> list[Any]:
     """Frame and lines, with a legend beside them; ``style`` changes all lines. The lines are returned."""
     drawn = draw_lines(ax, panel.lines, **style)
+    draw_limits(ax, panel, drawn)
     if panel.lines and many_powers(np.concatenate([line.values for line in panel.lines])):
         ax.set_yscale("log")
     else:
@@ -91,6 +113,20 @@ def draw_panel(ax: Any, panel: Panel, **style: Any) -> list[Any]:
     if [line.label for line in panel.lines] != [panel.symbol]:
         legend(ax, drawn, [line.label for line in panel.lines])
     return drawn
+
+
+def draw_limits(ax: Any, panel: Panel, drawn: Sequence[Any]) -> None:
+    """Thin dashed lines at limits, each in the color of its curve, with a word at the first of each side."""
+    colors = {line.label: made.get_color() for line, made in zip(panel.lines, drawn, strict=True)}
+    named = set[bool]()
+    for label, value in panel.limits:
+        ax.axhline(value, color=colors.get(label, INK), linewidth=0.9, linestyle=(0, (6, 3)), gid="limit")
+        if (value > 0.0) not in named:
+            ax.text(
+                0.005, value, "limit", transform=ax.get_yaxis_transform(), va="bottom", fontsize=7,
+                color=colors.get(label, INK),
+            )  # fmt: skip
+            named.add(value > 0.0)
 
 
 def quiet_frame(ax: Any) -> None:

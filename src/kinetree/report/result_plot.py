@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.report.limit_lines import limit_lines
 from kinetree.report.palette import INK
 from kinetree.report.panel import (
     Line,
@@ -15,7 +16,9 @@ from kinetree.report.panel import (
     draw_events,
     draw_lines,
     draw_panel,
+    is_missing,
     is_zero,
+    missing_note,
     seen_events,
     stacked_axes,
     zero_note,
@@ -170,7 +173,10 @@ def _variable_panels(result: Result, name: str, joints: Sequence[str] | None) ->
     if len(groups) > 1:  # such as the forces of a base that nothing drives
         groups = {unit: lines for unit, lines in groups.items() if not is_zero(lines)} or groups
     title = array.attrs["long_name"]
-    return [Panel(title, name, unit, lines) for unit, lines in groups.items()]
+    return [
+        Panel(title, name, unit, lines, limit_lines(result.mechanism, name, lines))
+        for unit, lines in groups.items()
+    ]
 
 
 def _energy_panel(result: Result) -> list[Panel]:
@@ -246,7 +252,10 @@ def _finish(axes: list[Any], results: Sequence[Result]) -> None:
 
 def _note(figure: Figure, left_out: Sequence[Panel]) -> None:
     """Say below the axes what was left out for being zero."""
-    note = zero_note(panel.symbol for panel in left_out)
+    missing = [panel for panel in left_out if is_missing(panel.lines)]
+    zero = [panel for panel in left_out if panel not in missing]
+    notes = missing_note(x.symbol for x in missing), zero_note(x.symbol for x in zero)
+    note = "; ".join(x for x in notes if x)
     if note:
         figure.supxlabel(note, x=0.02, ha="left", color=INK, fontsize=8, parse_math=False)
 

@@ -25,6 +25,8 @@ def summary(result: Result) -> str:
     if result.audit:
         rows = [(name, str(check), check.sentence) for name, check in result.audit.items()]
         lines += ["audit", *(f"  {line}" for line in _aligned(rows))]
+    if result.not_judged:
+        lines.append(f"not judged: {listed_unjudged(result.not_judged)}")
     lines += [f"{name}: {text}" for name, text in _facts(result)]
     return "\n".join(lines)
 
@@ -36,8 +38,22 @@ def summary_html(result: Result) -> str:
     if result.audit:
         rows = [(name, str(check), check.sentence) for name, check in result.audit.items()]
         blocks.append(_table(("check", "outcome", ""), rows))
+    if result.not_judged:
+        blocks.append(f"<div>not judged: {escape(listed_unjudged(result.not_judged))}</div>")
     blocks += [f"<div>{escape(name)}: {escape(text)}</div>" for name, text in _facts(result)]
     return "<div>" + "".join(blocks) + "</div>"
+
+
+def listed_unjudged(not_judged: Mapping[str, str]) -> str:
+    """Verdicts that there are none of, with their reasons, those of the same reason together.
+
+    >>> listed_unjudged({"tilt": "there is no ground", "slip": "there is no ground"})
+    'tilt, slip (there is no ground)'
+    """
+    reasons: dict[str, list[str]] = {}
+    for name, why in not_judged.items():
+        reasons.setdefault(why, []).append(name.replace("_", " "))
+    return "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
 
 
 def headline(result: Result) -> str:

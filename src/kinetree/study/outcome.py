@@ -86,6 +86,8 @@ class Outcome:
             "result": file,
             "audit": {name: plain_check(check) for name, check in audit.items()},
         }
+        if self.result is not None and self.result.not_judged:
+            stated["not_judged"] = self.result.not_judged
         if self.message:
             stated["message"] = self.message
         if self.result is not None and self.result.task == "predict":

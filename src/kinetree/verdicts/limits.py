@@ -282,7 +282,7 @@ class LimitWatch:
         noun, unit = name.removesuffix("_limits"), UNITS[name][0 if tree.turns[axis] else 1]
         joint = tree.axis_names[axis]
         if not part > 1.0:
-            size = f"{value:.4g} {unit} of {limit:.4g} {unit}"
+            size = f"{value:.4g} {unit} of {limit:.4g} {unit} ({100.0 * part:.3g} %)"
             return f"largest {noun} relative to its limit: joint '{joint}', {size}"
         return (
             f"the {noun} of joint '{joint}' is {value:.4g} {unit} at t = {worst.time[k, c]:.4g} s, "

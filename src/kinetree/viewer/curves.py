@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.report.panel import is_zero
+from kinetree.report.panel import is_missing, is_zero, missing_note, zero_note
 from kinetree.result.result import Result
 from kinetree.result.table import columns_of
 
@@ -42,12 +42,18 @@ def curve_groups(result: Result) -> dict[str, list[Curve]]:
     return groups
 
 
-def split_zero(groups: dict[str, list[Curve]]) -> tuple[dict[str, list[Curve]], list[str]]:
-    """The groups that are worth a look, all if none is, and the titles of those that are zero throughout."""
-    zero = [title for title, curves in groups.items() if is_zero(curves)]
-    if len(zero) == len(groups):
-        return groups, []
-    return {title: curves for title, curves in groups.items() if title not in zero}, zero
+def split_zero(groups: dict[str, list[Curve]]) -> tuple[dict[str, list[Curve]], str]:
+    """The groups that are worth a look, all if none is, and a note on those left out.
+
+    Left out is what is zero throughout, and what nothing determines.
+    """
+    gone = [title for title, curves in groups.items() if is_zero(curves)]
+    if len(gone) == len(groups):
+        return groups, ""
+    missing = [title for title in gone if is_missing(groups[title])]
+    notes = missing_note(missing), zero_note(title for title in gone if title not in missing)
+    kept = {title: curves for title, curves in groups.items() if title not in gone}
+    return kept, ". ".join(note for note in notes if note)
 
 
 def telling(groups: dict[str, list[Curve]], most: int = 2) -> list[str]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.report.palette import ALERT, GROUND, INK, LINE_COLORS
-from kinetree.report.panel import zero_note
 from kinetree.result.result import Result
 from kinetree.viewer.curves import Curve, curve_groups, split_zero, telling
 from kinetree.viewer.words import paragraph, short
@@ -34,14 +33,13 @@ class PlotPanel:
     """Two plots of a result's variables, each chosen by the user."""
 
     def __init__(self, gui: Any, result: Result) -> None:
-        groups, zero = split_zero(curve_groups(result))
+        groups, note = split_zero(curve_groups(result))
         time = result.time.values
         rows = np.unique(np.linspace(0, len(time) - 1, min(len(time), MOST_SAMPLES)).astype(int))
         self.plots = [
             Plot(gui, groups, time[rows], rows, title, f"Plot {k + 1}")
             for k, title in enumerate(telling(groups))
         ]
-        note = zero_note(zero)
         self.note = gui.add_html(paragraph(note, faint=True)) if note else None
 
     def show_time(self, t: float) -> None:

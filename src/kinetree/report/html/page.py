@@ -24,8 +24,9 @@ from kinetree.report.html.tables import (
     variable_table,
 )
 from kinetree.report.output import write_file
-from kinetree.report.panel import zero_note
+from kinetree.report.panel import missing_note, zero_note
 from kinetree.result.result import Result
+from kinetree.result.summary import listed_unjudged
 from kinetree.result.verdict_names import VERDICTS
 
 ASSETS = files("kinetree.report.html") / "assets"
@@ -193,7 +194,8 @@ def _verdicts(result: Result) -> Html:
 def _stage(result: Result) -> Html:
     """The animation with its player, and the curves beside it."""
     names = motion_names(result)[:MOST_MOTIONS]
-    note = zero_note(left_out(result, len(names)))
+    zero, missing = left_out(result, len(names))
+    note = ". ".join(x for x in (missing_note(missing), zero_note(zero)) if x)
     curves, wrong = element("section", id="plots", aria_label="Curves over time"), _verdicts(result)
     left = element("p", note, class_="hint", id="left-out") if note else Html("")
     save = element("button", "download curves as CSV", type="button", id="save-curves", class_="plain")
@@ -280,7 +282,7 @@ def _sections(result: Result) -> list[Html]:
     study = result.settings.get("study", {})
     settings = {key: value for key, value in result.settings.items() if key != "study"}
     left = [
-        _card("Audit", audit_list(result.audit)),
+        _card("Audit", audit_list(result.audit, listed_unjudged(result.not_judged))),
         _card("Events", event_table(result), long=True),
         _card("Optimization", history(result)),
     ]

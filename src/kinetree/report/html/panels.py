@@ -11,7 +11,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.report.frames import leading_dimension
-from kinetree.report.panel import Line, Panel, is_zero, many_powers
+from kinetree.report.limit_lines import limit_lines
+from kinetree.report.panel import Line, Panel, is_missing, is_zero, many_powers
 from kinetree.report.result_plot import result_panels
 from kinetree.result.result import Result
 
@@ -87,9 +88,11 @@ def report_panels(result: Result, motions: int) -> list[MotionPanel]:
     ]
 
 
-def left_out(result: Result, motions: int) -> list[str]:
-    """The symbols of all panels that are zero throughout."""
-    return [panel.symbol for panel in _all_panels(result, motions, even_noise=True) if _is_zero(panel)]
+def left_out(result: Result, motions: int) -> tuple[list[str], list[str]]:
+    """The symbols of all panels that are zero throughout, and of those that nothing determines."""
+    gone = [panel for panel in _all_panels(result, motions, even_noise=True) if _is_zero(panel)]
+    missing = [x.symbol for x in gone if is_missing([line.line for line in x.lines])]
+    return [x.symbol for x in gone if x.symbol not in missing], missing
 
 
 def _is_zero(panel: MotionPanel) -> bool:
@@ -155,9 +158,12 @@ def _window(panel: MotionPanel) -> tuple[float, float] | None:
 
 
 def _limits(result: Result, panel: MotionPanel) -> list[tuple[str, float]]:
-    """The limits that a predicted motion reaches, of the curves of a panel."""
+    """The limits that a predicted motion reaches, and those of the model that a motion comes near."""
     reached, labels = result.statistics.get("reached"), {x.line.label for x in panel.lines}
-    entries = reached if isinstance(reached, list) else []
+    if not isinstance(reached, list):
+        own = [x.line for x in panel.lines if not x.asked]
+        return limit_lines(result.mechanism, panel.symbol, own)
+    entries = reached
     return [
         (str(entry["label"]), float(entry["bound"]))
         for entry in entries
@@ -245,6 +251,25 @@ def _feet(result: Result) -> Iterator[Panel]:
         yield from result_panels(result, [name])
 
 
+def _magnitude(force: Array) -> tuple[Array, bool]:
+    """Magnitudes (...) of vectors (..., 3), and whether all components are determined."""
+    size: Array = np.linalg.norm(np.nan_to_num(force), axis=-1)
+    size[np.isnan(force).all(axis=-1)] = np.nan
+    return size, not np.isnan(force).any()
+
+
+def _loop_forces(result: Result) -> Iterator[Panel]:
+    """How large the forces and moments in the joints are where loops were cut."""
+    if not _over_time(result, "loop_force") or result["loop_force"].dims != ("time", "loop", "component"):
+        return
+    names = result["loop"].values.tolist()
+    for first, what, unit in ((0, "force", "N"), (3, "moment", "N m")):
+        size, all_known = _magnitude(result["loop_force"].values[..., first : first + 3])
+        part = "" if all_known else ", of the components that are determined"
+        lines = [Line(str(name), result.time.values, size[:, k]) for k, name in enumerate(names)]
+        yield Panel(f"magnitude of the {what} in each cut joint{part}", f"loop {what}", unit, lines)
+
+
 def _reactions(result: Result) -> Iterator[Panel]:
     """How large the forces in the joints are, and their components."""
     if _over_time(result, "joint_force"):
@@ -253,9 +278,11 @@ def _reactions(result: Result) -> Iterator[Panel]:
         return
     names = result["body"].values.tolist()
     if "joint_force" not in result:
-        size = np.linalg.norm(result["reaction"].values[..., :3], axis=-1)
+        size, all_known = _magnitude(result["reaction"].values[..., :3])
         lines = [Line(name, result.time.values, size[:, k]) for k, name in enumerate(names)]
-        yield Panel("magnitude of the force in the joint of each body", "joint force", "N", lines)
+        part = "" if all_known else ", of the components that are determined"
+        yield Panel(f"magnitude of the force in the joint of each body{part}", "joint force", "N", lines)
+    yield from _loop_forces(result)
     if len(names) > MOST_COMPONENTS:
         return
     for k, (component, unit) in enumerate(COMPONENTS):

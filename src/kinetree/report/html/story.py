@@ -82,6 +82,8 @@ def verdict(result: Result) -> tuple[str, str]:
         return "part", f"stopped at {result.stopped_at:g} s"
     if not count:
         return "none", "no checks"
+    if not result.passed:
+        return "none", "not judged"
     return "good", "check passed" if count == 1 else f"{count} checks passed"
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.model.body import WORLD
 from kinetree.report.frames import leading_dimension
-from kinetree.report.html.markup import Html, element, table
+from kinetree.report.html.markup import Html, element, html, table
+from kinetree.report.limit_lines import limit_use
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 
@@ -42,14 +43,27 @@ def motion_table(result: Result) -> Html:
         ends = {"first": _first(q), "last": _first(q[::-1]), **ends}
     head: list[object] = ["joint", "unit", *ends]
     columns = [[figure(x) for x in values] for values in ends.values()]
+    columns += _of_limit(result, "q", head)
     for name, words in (("qd", "largest speed"), ("tau", "largest torque")):
         if name in result:
             size, own = np.nanmax(np.abs(_by_joint(result, name)), axis=0), result.units(name)
             texts = (own,) * len(size) if isinstance(own, str) else own
             head.append(words)
             columns.append([f"{figure(x)} {unit}" for x, unit in zip(size, texts, strict=True)])
+        columns += _of_limit(result, name, head)
     rows = zip(result.mechanism.joint_names, each, *columns, strict=True)
     return table(head, rows, caption="Joint ranges over the motion", numbers=2)
+
+
+def _of_limit(result: Result, name: str, head: list[object]) -> list[list[str]]:
+    """A column with the share of the limits that joints use, if any has one; its heading is added."""
+    if name not in result:
+        return []
+    used = limit_use(result.mechanism, name, _by_joint(result, name))
+    if not np.isfinite(used).any():
+        return []
+    head.append("% of range" if name == "q" else "% of limit")
+    return [["–" if not np.isfinite(x) else f"{100.0 * x:.3g} %{' !' if x > 1.0 else ''}" for x in used]]
 
 
 def _by_joint(result: Result, name: str) -> Array:
@@ -85,8 +99,8 @@ def event_table(result: Result) -> Html:
     return table(("time", "event", "where"), rows, caption=f"Events{note}", numbers=3)
 
 
-def audit_list(audit: Mapping[str, Check]) -> Html:
-    """Every check with its mark, sentence and figures."""
+def audit_list(audit: Mapping[str, Check], not_judged: str = "") -> Html:
+    """Every check with its mark, sentence and figures, and what was not judged."""
     items = []
     for name, check in audit.items():
         mark, word = ("✓", "passed") if check.passed else ("✗", "failed")
@@ -105,9 +119,10 @@ def audit_list(audit: Mapping[str, Check]) -> Html:
                 class_="good" if check.passed else "bad",
             )
         )
+    rest = element("p", f"Not judged: {not_judged}.", class_="quiet", id="not-judged") if not_judged else ""
     if not items:
-        return element("p", "This result has no checks.", class_="quiet")
-    return element("ul", *items, class_="audit")
+        return html([element("p", "This result has no checks.", class_="quiet"), rest])
+    return html([element("ul", *items, class_="audit"), rest])
 
 
 def price_table(statistics: Mapping[str, Any]) -> Html:
