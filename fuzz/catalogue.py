@@ -10,6 +10,7 @@ from fuzz.macros import MACROS
 from fuzz.meshes import MESHES
 from fuzz.parsers import PARSERS
 from fuzz.stores import STORES
+from fuzz.verdicts import VERDICTS
 
-GROUPS = (*PARSERS, *API, *EXAMPLES, *FILES, *MACROS, *MESHES, *STORES, *LONG_RUNS)
+GROUPS = (*PARSERS, *API, *EXAMPLES, *FILES, *MACROS, *MESHES, *STORES, *VERDICTS, *LONG_RUNS)
 FUZZERS = {fuzzer.name: fuzzer for fuzzer in GROUPS}

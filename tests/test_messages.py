@@ -133,7 +133,7 @@ def test_motions_of_studies_and_pictures_hint_at_degrees_too(tmp_path, monkeypat
     )
     Path("far.toml").write_text(study.format(90.0))
     found = kinetree("run", "far.toml")
-    assert found.exit_code == 0 and words in " ".join(found.stderr.split()), found.stderr
+    assert found.exit_code == 3 and words in " ".join(found.stderr.split()), found.stderr
     Path("near.toml").write_text(study.format(1.0))
     assert "degrees" not in kinetree("run", "near.toml").stderr
     with pytest.warns(kt.KinetreeWarning, match=words):

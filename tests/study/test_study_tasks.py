@@ -80,8 +80,12 @@ def test_every_kind_of_controller_is_made_as_in_python(study, controller):
         given["model"] = kt.control.perturb(arm, **controller["model_error"])
     law = made[controller["kind"]](motion, **given)
     start = motion.at(0.0)
-    wanted = kt.simulate(arm, start.q, start.qd, 0.2, controller=law, times=5)
-    result = run(study(CONTROL), controller=controller, study={"duration": 0.2}, output={"samples": 5})
+    weak = {"following": None}  # some of these laws are too weak for the arm
+    wanted = kt.simulate(arm, start.q, start.qd, 0.2, controller=law, times=5, verdicts=weak)
+    result = run(
+        study(CONTROL), controller=controller, study={"duration": 0.2}, output={"samples": 5},
+        verdicts={"following": False},
+    )  # fmt: skip
     assert np.array_equal(result.q.values, wanted.q.values)
 
 

@@ -56,12 +56,15 @@ class Energies:
         """The largest size of the error (...,)."""
         return _largest(self.error)
 
-    @property
-    def relative_error(self) -> Array:
-        """Worst error (...,), less what rounding makes of such energies, relative to the energy exchanged."""
+    def relative_error(self, unsure: float = 0.0, further: float = 0.0) -> Array:
+        """Worst error (...,), less rounding and an ``unsure`` amount (J), relative to the energy exchanged.
+
+        ``further`` (J): energy that was exchanged between the times and given back.
+        """
         rounding = ROUNDING * (self.scale + _largest(np.abs(self.kinetic) + np.abs(self.potential)))
-        worst = np.maximum(0.0, self.worst - rounding)
-        relative: Array = worst / np.where(self.exchanged > 0.0, self.exchanged, 1.0)
+        worst = np.maximum(0.0, self.worst - rounding - unsure)
+        exchanged = np.maximum(self.exchanged, further)
+        relative: Array = worst / np.where(exchanged > 0.0, exchanged, 1.0)
         return relative
 
     def variables(self) -> dict[str, Array]:
@@ -151,11 +154,20 @@ def prescribed_check(prescribed: Prescription, times: Array, q: Array, options: 
     return Check.within(off, allowed, "rad or m", "prescribed joints move as prescribed; worst difference")
 
 
-def energy_check(found: Energies, tolerance: float) -> Check:
-    """The verdict on the balance, of the worst if there are several motions."""
-    relative = np.atleast_1d(found.relative_error)
+def energy_unsure(mechanism: Mechanism, options: Options) -> float:
+    """What heights that are accurate to the absolute tolerance leave open of the energy (J)."""
+    if options.method in FIXED:
+        return 0.0
+    tree = mechanism.tree
+    return float(options.atol * tree.mass.sum() * np.linalg.norm(tree.gravity))
+
+
+def energy_check(found: Energies, tolerance: float, unsure: float = 0.0, further: float = 0.0) -> Check:
+    """The verdict on the balance, of the worst if there are several motions; see `relative_error`."""
+    relative = np.atleast_1d(found.relative_error(unsure, further))
     worst = int(np.argmax(relative))
     apart, play = (float(np.atleast_1d(x)[worst]) for x in (found.worst, found.exchanged))
+    play = max(play, further)
     which = "" if len(relative) == 1 else f" in motion {worst} of {len(relative)}"
     sentence = (
         "energy gained equals the work of actuators, ground, joints and loads; "

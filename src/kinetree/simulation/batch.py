@@ -24,7 +24,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.result.variables import KNOWN, Variable
-from kinetree.simulation.audit import energies, energy_check, energy_tolerance
+from kinetree.simulation.audit import energies, energy_check, energy_tolerance, energy_unsure
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
@@ -346,7 +346,8 @@ def _result(
     rollouts = ((ROLLOUT,), np.arange(len(q)), "1", "number of the motion")
     found = energies(mechanism, q, qd, work, works, masses)
     known = {"q": q, "qd": qd, **found.variables()}
-    audit = {"energy_balance": energy_check(found, energy_tolerance(options))}
+    unsure = energy_unsure(mechanism, options)
+    audit = {"energy_balance": energy_check(found, energy_tolerance(options), unsure)}
     if mechanism.loops:
         known["loop_error"] = loop_errors(mechanism, q)
         states = (-1, mechanism.n_dof)

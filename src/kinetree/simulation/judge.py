@@ -22,6 +22,7 @@ from kinetree.result.verdict_names import (
     TILT,
     WALK,
 )
+from kinetree.simulation.audit import energies
 from kinetree.simulation.chart import View
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options
@@ -141,10 +142,12 @@ class Judge(NamedTuple):
 class Recorder:
     """Steps of one motion: running extremes of limits, and states to look at when it is over."""
 
-    def __init__(self, judge: Judge, breaks: tuple[float, ...] = ()) -> None:
+    def __init__(self, judge: Judge, breaks: tuple[float, ...] = (), *, is_coarse: bool = False) -> None:
+        """``is_coarse``: outputs are so few that energy may be exchanged unseen between them."""
         self.judge, self.limits, self._breaks = judge, judge.watch(), np.array(breaks)
         self._observes = self.limits.judges_efforts or judge.sees_contact
         self._keeps = self._observes or judge.sees_poses or judge.follows(np.zeros(1)) is not None
+        self._keeps = self._keeps or is_coarse
         self._kept: list[_Piece] = []
         self._count, self._every = 0, 1
         self.longest = 0.0  # step (s)
@@ -199,6 +202,16 @@ class Recorder:
             self._every *= 2
             self._kept = [x.thinned(2) for x in self._kept]
             self._count = sum(len(x.t) for x in self._kept)
+
+    def exchanged(self) -> float:
+        """The largest amount of energy exchanged (J), at the ends of steps."""
+        most = 0.0
+        for piece in self._kept:
+            at, y = piece.system.at, piece.y
+            parts = y[:, at.q], y[:, at.qd], y[:, at.work]
+            found = energies(piece.system.mechanism, *parts, piece.system.parts.works)
+            most = max(most, float(found.exchanged))
+        return most
 
     def findings(self, times: Array, q: Array, qd: Array, tau: Array) -> Findings:
         """All verdicts; outputs (k, n_dof) are for coordinates that steps do not have."""

@@ -46,10 +46,13 @@ def control_findings(
     moved = np.ptp(wanted[:, columns], axis=0)
     start = error[:, 0]  # (m, c)
     at_once = (error - start[:, None]) / np.maximum(margins.following * moved, small)
-    late = times >= times[0] + 0.75 * (times[-1] - times[0])
+    quarter = times[0] + 0.75 * (times[-1] - times[0])
+    late = times >= quarter
     scale = np.maximum(margins.following * np.maximum(moved, start), small)
     at_end = np.where(late[:, None], error / scale[:, None], 0.0)
-    fell = error[:, late][:, 0] - error[:, -1]
+    k = min(max(int(np.searchsorted(times, quarter)), 1), len(times) - 1)
+    share = (quarter - times[k - 1]) / max(times[k] - times[k - 1], 1e-300)
+    fell = (1.0 - share) * error[:, k - 1] + share * error[:, k] - error[:, -1]
     nearing = (error[:, -1] <= 1.001 * error.min(axis=1)) & (fell > NEARER * error[:, -1])
     at_end = np.where((nearing & (error[:, -1] < start))[:, None], 0.0, at_end)
     worst = np.maximum(at_once, at_end)  # 1 is allowed
