@@ -35,12 +35,14 @@ def control_findings(
 
     At no time may the error exceed that at the start by more than half of the reference motion of the joint.
     In the last quarter it may not exceed half of the motion, or of the error at the start, unless it is still
-    on its way: smaller than ever, and falling. Errors below 0.25 rad or 0.1 m are never large.
+    on its way: smaller than ever and falling, or swinging about zero ever less. Errors below 0.25 rad or
+    0.1 m are never large.
     """
     if margins.following is None:
         return {}
     columns = np.flatnonzero(pulled)
-    error = np.abs(q[..., columns] - wanted[:, columns])
+    signed = q[..., columns] - wanted[:, columns]
+    error = np.abs(signed)
     turns = mechanism.tree.turns[independent_axes(mechanism)][columns]
     small = np.where(turns, *SMALL)
     moved = np.ptp(wanted[:, columns], axis=0)
@@ -54,7 +56,8 @@ def control_findings(
     share = (quarter - times[k - 1]) / max(times[k] - times[k - 1], 1e-300)
     fell = (1.0 - share) * error[:, k - 1] + share * error[:, k] - error[:, -1]
     nearing = (error[:, -1] <= 1.001 * error.min(axis=1)) & (fell > NEARER * error[:, -1])
-    at_end = np.where((nearing & (error[:, -1] < start))[:, None], 0.0, at_end)
+    settling = _settles(signed, late, times)
+    at_end = np.where(((nearing & (error[:, -1] < start)) | settling)[:, None], 0.0, at_end)
     worst = np.maximum(at_once, at_end)  # 1 is allowed
     flat = worst.reshape(len(worst), -1)
     names = np.array(mechanism.joint_names)[columns]
@@ -76,3 +79,13 @@ def control_findings(
 
     values = flat.max(axis=1)
     return {CONTROL: Finding(values, 1.0, "1", words)}
+
+
+def _settles(signed: Array, late: Flags, times: Array) -> Flags:
+    """Which errors (m, k, c) swing about zero, less in the last quarter than in the first: flags (m, c)."""
+    early = times <= times[0] + 0.25 * (times[-1] - times[0])
+    size = np.abs(signed)
+    less = size[:, late].max(axis=1) < (1.0 - NEARER) * size[:, early].max(axis=1)
+    half = signed[:, times >= times[0] + 0.5 * (times[-1] - times[0])]
+    swings: Flags = (half.max(axis=1) > 0.0) & (half.min(axis=1) < 0.0) & less
+    return swings
