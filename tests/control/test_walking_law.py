@@ -208,8 +208,9 @@ def test_the_compiled_law_equals_the_one_in_numpy(name):
 )
 def test_a_fall_is_explained_and_ends_the_motion(ground, law, first, advice):
     robot = random_robot("quadruped", 1)
-    with pytest.warns(kt.simulation.VerdictWarning, match="the robot fell"):
+    with pytest.warns(kt.simulation.VerdictWarning) as warned:
         run, *_ = walked(robot, law, duration=3.0, ground=ground)
+    assert any("the robot fell" in str(x.message) for x in warned)
     check = run.audit["walk"]
     assert not check.passed and not run.passed and run.stopped_at < 3.0
     assert first in check.sentence and advice in check.sentence and check.sentence in run.messages

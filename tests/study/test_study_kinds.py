@@ -144,8 +144,9 @@ def test_a_bandwidth_is_kp_and_kd(tmp_path):
     kp, kd = kt.control.gains(5.0, 0.8, arm, pose)
     for kind, p, d in (("pd", kp.tolist(), kd.tolist()), ("computed_torque", 25.0, 8.0)):
         law = f'[controller]\nkind = "{kind}"\n'
-        told = studied(tmp_path, HOLD + law + "bandwidth = 5.0\ndamping = 0.8\n")
-        same = studied(tmp_path, HOLD + law + f"kp = {p}\nkd = {d}\n")
+        loose = "[verdicts]\nfollowing = false\n"  # so slow a law lets the arm sag
+        told = studied(tmp_path, HOLD + law + "bandwidth = 5.0\ndamping = 0.8\n" + loose)
+        same = studied(tmp_path, HOLD + law + f"kp = {p}\nkd = {d}\n" + loose)
         assert np.array_equal(told.q.values, same.q.values)
 
 

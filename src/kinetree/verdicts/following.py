@@ -15,7 +15,8 @@ from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.margins import Verdicts
 
 SMALL = 0.25, 0.1  # rad, m: an error below this is not large, whatever the motion
-NEARER = 0.01  # of the error by which it must have fallen over the last quarter to be on its way
+NEARER = 0.05  # of its progress that an error must make in the last quarter to be on its way
+LESS = 0.01  # by which swings about zero must have become smaller
 
 
 class Followed(Protocol):
@@ -33,10 +34,10 @@ def control_findings(
 ) -> Findings:
     """The verdict on errors |q - wanted| of pulled joints, (m, k, n_dof) and (k, n_dof), at times (k,).
 
-    At no time may the error exceed that at the start by more than half of the reference motion of the joint.
-    In the last quarter it may not exceed half of the motion, or of the error at the start, unless it is still
-    on its way: smaller than ever and falling, or swinging about zero ever less. Errors below 0.25 rad or
-    0.1 m are never large.
+    Where the reference moves, the error may at no time exceed that at the start by more than half of the
+    reference motion of the joint. In the last quarter it may not exceed half of the motion, or of the error
+    at the start, unless it is still on its way: smaller than ever and falling, or swinging about zero ever
+    less. Errors below 0.25 rad or 0.1 m are never large.
     """
     if margins.following is None:
         return {}
@@ -48,6 +49,7 @@ def control_findings(
     moved = np.ptp(wanted[:, columns], axis=0)
     start = error[:, 0]  # (m, c)
     at_once = (error - start[:, None]) / np.maximum(margins.following * moved, small)
+    at_once = np.where(moved > small, at_once, 0.0)  # on the way to a fixed goal only the end counts
     quarter = times[0] + 0.75 * (times[-1] - times[0])
     late = times >= quarter
     scale = np.maximum(margins.following * np.maximum(moved, start), small)
@@ -55,7 +57,7 @@ def control_findings(
     k = min(max(int(np.searchsorted(times, quarter)), 1), len(times) - 1)
     share = (quarter - times[k - 1]) / max(times[k] - times[k - 1], 1e-300)
     fell = (1.0 - share) * error[:, k - 1] + share * error[:, k] - error[:, -1]
-    nearing = (error[:, -1] <= 1.001 * error.min(axis=1)) & (fell > NEARER * error[:, -1])
+    nearing = (error[:, -1] <= 1.001 * error.min(axis=1)) & (fell > NEARER * (start - error[:, -1]))
     settling = _settles(signed, late, times)
     at_end = np.where(((nearing & (error[:, -1] < start)) | settling)[:, None], 0.0, at_end)
     worst = np.maximum(at_once, at_end)  # 1 is allowed
@@ -85,7 +87,7 @@ def _settles(signed: Array, late: Flags, times: Array) -> Flags:
     """Which errors (m, k, c) swing about zero, less in the last quarter than in the first: flags (m, c)."""
     early = times <= times[0] + 0.25 * (times[-1] - times[0])
     size = np.abs(signed)
-    less = size[:, late].max(axis=1) < (1.0 - NEARER) * size[:, early].max(axis=1)
+    less = size[:, late].max(axis=1) < (1.0 - LESS) * size[:, early].max(axis=1)
     half = signed[:, times >= times[0] + 0.5 * (times[-1] - times[0])]
     swings: Flags = (half.max(axis=1) > 0.0) & (half.min(axis=1) < 0.0) & less
     return swings
