@@ -47,7 +47,7 @@ def slow(t, q, qd):
 def explodes(t, q, qd):
     return [1e3 * max(min(x, 1e60), -1e60) ** 3 for x in qd]
 """
-CONTRACT = {"status", "task", "model", "seconds", "result", "audit"}
+CONTRACT = {"status", "task", "model", "seconds", "result", "audit", "not_judged"}
 
 
 @pytest.fixture

@@ -216,7 +216,7 @@ def _result(
     if reaction is not None:
         variables["reaction"] = reaction.bodies
     allowed = audit.energy_tolerance(options) if tolerance is None else tolerance
-    unsure = audit.energy_unsure(mechanism, options)
+    unsure = audit.energy_unsure(mechanism, options) if tolerance is None else 0.0
     checks = {"energy_balance": audit.energy_check(found, allowed, unsure)}
     if not checks["energy_balance"].passed:
         checks["energy_balance"] = audit.energy_check(found, allowed, unsure, recorder.exchanged())

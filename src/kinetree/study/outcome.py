@@ -76,7 +76,7 @@ class Outcome:
         return EXIT_CODES[self.status]
 
     def to_json(self, file: str | None) -> dict[str, Any]:
-        """Status, task, model, seconds, result (file), audit, and the figures of a prediction."""
+        """Status, task, model, seconds, file, audit, what was not judged, figures of a prediction."""
         audit = {} if self.result is None else self.result.audit
         stated: dict[str, Any] = {
             "status": self.status,
@@ -85,9 +85,8 @@ class Outcome:
             "seconds": round(self.seconds, 3),
             "result": file,
             "audit": {name: plain_check(check) for name, check in audit.items()},
+            "not_judged": {} if self.result is None else self.result.not_judged,
         }
-        if self.result is not None and self.result.not_judged:
-            stated["not_judged"] = self.result.not_judged
         if self.message:
             stated["message"] = self.message
         if self.result is not None and self.result.task == "predict":

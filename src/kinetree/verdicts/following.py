@@ -16,6 +16,7 @@ from kinetree.verdicts.margins import Verdicts
 
 SMALL = 0.25, 0.1  # rad, m: an error below this is not large, whatever the motion
 NEARER = 0.05  # of its progress that an error must make in the last quarter to be on its way
+WIDE = 4.0  # times that, by which an error from a fixed goal may grow on the way
 LESS = 0.01  # by which swings about zero must have become smaller
 
 
@@ -35,9 +36,9 @@ def control_findings(
     """The verdict on errors |q - wanted| of pulled joints, (m, k, n_dof) and (k, n_dof), at times (k,).
 
     Where the reference moves, the error may at no time exceed that at the start by more than half of the
-    reference motion of the joint. In the last quarter it may not exceed half of the motion, or of the error
-    at the start, unless it is still on its way: smaller than ever and falling, or swinging about zero ever
-    less. Errors below 0.25 rad or 0.1 m are never large.
+    reference motion of the joint; where it rests, by more than 1 rad or 0.4 m. In the last quarter it may not
+    exceed half of the motion, or of the error at the start, unless it is still on its way: smaller than ever
+    and falling, or swinging about zero ever less. Errors below 0.25 rad or 0.1 m are never large.
     """
     if margins.following is None:
         return {}
@@ -48,8 +49,8 @@ def control_findings(
     small = np.where(turns, *SMALL)
     moved = np.ptp(wanted[:, columns], axis=0)
     start = error[:, 0]  # (m, c)
-    at_once = (error - start[:, None]) / np.maximum(margins.following * moved, small)
-    at_once = np.where(moved > small, at_once, 0.0)  # on the way to a fixed goal only the end counts
+    wide = np.where(moved > small, small, WIDE * small)  # a fixed goal is judged by its end
+    at_once = (error - start[:, None]) / np.maximum(margins.following * moved, wide)
     quarter = times[0] + 0.75 * (times[-1] - times[0])
     late = times >= quarter
     scale = np.maximum(margins.following * np.maximum(moved, start), small)

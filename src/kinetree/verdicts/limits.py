@@ -18,6 +18,7 @@ from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.margins import Verdicts
 
 OFF = "switched off"
+SHORTEST, ROUNDING = 1e-9, 1e-10  # s, and part of the time: within shorter steps rounding would be judged
 UNITS = {POSITION: ("rad", "m"), VELOCITY: ("rad/s", "m/s"), EFFORT: ("N m", "N")}
 
 
@@ -198,7 +199,7 @@ class LimitWatch:
     ) -> None:
         """Extremes within steps, of positions and of velocities."""
         h = np.diff(t)
-        steps = np.flatnonzero(h > 0.0)
+        steps = np.flatnonzero(h > SHORTEST + ROUNDING * np.abs(t[1:]))
         if not len(steps):
             return
         lanes = places.shape[1]
