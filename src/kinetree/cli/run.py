@@ -88,7 +88,13 @@ def run(
             raise
         show_error(str(error))
         empty = dict.fromkeys(("task", "model", "seconds", "result"))
-        stated = {"status": "bad_input", **empty, "audit": {}, "not_judged": {}, "message": str(error)}
+        stated: dict[str, Any] = {
+            "status": "bad_input",
+            **empty,
+            "audit": {},
+            "not_judged": {},
+            "message": str(error),
+        }
         typer.echo(json.dumps(stated))
         raise typer.Exit(BAD_INPUT) from None
     saved = str(path) if outcome.result is not None else None
