@@ -21,12 +21,15 @@ from kinetree.kernels.loop_table import (
     LINK,
     LOOPS,
     MOTION,
+    OWNER,
     PIVOT,
     PLACE,
     ROW,
     SEGMENT,
     SLOT,
     SLOTS,
+    SPARE,
+    START,
     TARGET,
     UNKNOWN,
 )
@@ -52,10 +55,13 @@ def loop_views(lanes: int) -> Any:
             fields(own, PIVOT, 1, base + loops.pivots[0]),
             fields(own, TARGET, 1, base + loops.targets[0]),
             fields(own, BELOW, 1, base + loops.below[0]),
+            fields(own, START, 1, base + loops.starts[0]),
+            fields(own, OWNER, 1, base + loops.owners[0]),
             fields(own, SLOT, lanes, base + loops.matrix[0]),
             fields(own, UNKNOWN, lanes, base + loops.unknowns[0]),
             fields(own, GAP, lanes, base + loops.gaps[0]),
             fields(own, MOTION, lanes, base + loops.bases[0]),
+            fields(own, SPARE, lanes, base + loops.spares[0]),
         )
 
     return register_jitable(**INLINE)(views)
@@ -70,7 +76,7 @@ def loop_body(lanes: int) -> Any:
         tree, work = fields(doubles(table, ENDLESS), TREE, 1, 0), fields(own, SLOTS, lanes, 0)
         n, views = tree.parent[-1], see(own, start)
         loops, cuts, rows, pivots = views[0], views[1], views[2], views[7]
-        matrix, unknowns, gaps = views[10], views[11], views[12]
+        owners, matrix, unknowns, gaps, spares = views[11], views[12], views[13], views[14], views[16]
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
             q, qd, tau, wrench, qdd, multiplier, pivot, verdict = rows_by_pairs(pairs, 8, first, lanes)
@@ -82,9 +88,7 @@ def loop_body(lanes: int) -> Any:
                 accelerate_loops(tree, work, n, q, qd, tau, qdd, *views)
             closure(cuts, rows, work, gaps, loops.n_cuts[0])
             multipliers_of(rows, matrix, unknowns, multiplier, pivot)
-            judge(
-                rows, pivots, matrix, unknowns, gaps, loops.n_unknowns[0], loops.n_all_rows[0], verdict
-            )  # fmt: skip
+            judge(loops, rows, pivots, owners, matrix, unknowns, gaps, spares, verdict)
         return 1
 
     return compiled_callback(run, _RANGE, "loop-states", lanes, alone=True)

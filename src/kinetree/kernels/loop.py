@@ -16,11 +16,23 @@ The matrix [[M, J^T], [J, 0]] is factored as L D L^T in an order found once for 
 (`analysis.loops.elimination`); its entries lie in slots, diagonal ones first, then the one that is not
 read, then column by column. The unknowns are qdd (and motions of segments) and -lambda. Tables:
 `kernels.loop_table`.
+
+Where rows are redundant, but not the same ones in every pose (Bricard's and Bennett's loops, parallelograms
+with several cranks), no choice of rows serves everywhere. All of them are kept then and are soft: e D is
+taken from their diagonals, with e small and D their usual size, so that S + e D, S = J M^-1 J^T, is positive
+definite and its factors are stable in any order. As many combinations v of rows as there are redundant ones
+are found by inverse iteration, S v = s D v with the smallest s, and taken out of right sides and multipliers;
+they do not depend on the directions that rows have in a cut joint, and change smoothly also beside poses with
+closed loops, where they constrain what the others do not. What e has changed is mended by repeating
+
+    [[M, J^T], [J, -e D]] dx = r,   r <- (0, -e D dy),   x <- x + dx
+
+which converges by e / (e + s) in the direction of s (Carpentier, Budhiraja and Mansard 2021).
 """
 
 from kinetree.kernels.axes import WORLD, inward, outward, passive_torque
 from kinetree.kernels.coupled import composite_bodies
-from kinetree.kernels.number import accumulate, lanewise, where_less
+from kinetree.kernels.number import accumulate, called, lanewise, where_less
 from kinetree.kernels.vectors import (
     ZERO3,
     ZERO6,
@@ -40,6 +52,8 @@ POINT, DIRECTION, ROD, TURN, MOVE = range(5)  # types of rows, as in `analysis.l
 DROPPED = 1e-11  # pivots of multipliers below this share of J M^-1 J^T's diagonal belong to redundant rows
 UNIT_X, UNIT_Y, UNIT_Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 BASE = 6  # unknowns of a segment
+REFINEMENTS = 2  # of a solution with soft rows
+INVERSE_STEPS = 3  # of the iteration for redundant combinations
 
 
 @lanewise
@@ -270,12 +284,15 @@ def closure(cuts, rows, work, gaps, n_cuts):
 
 @lanewise
 def eliminate(pivots, targets, matrix, unknowns, n):
-    """L D L^T in place, with the inverse of D on the diagonal; pivots of redundant rows are dropped."""
+    """L D L^T in place, with the inverse of D on the diagonal; pivots of redundant rows are dropped.
+
+    Those of soft rows are never: a small number is taken from them.
+    """
     m, first = 0, n + 1
     for k in range(n):
         pivot = matrix.A[k]
-        inverse = 1.0 / pivot
-        if pivots.multiplier[k]:
+        inverse = 1.0 / (pivot - pivots.soft[k])
+        if pivots.multiplier[k] and not pivots.soft[k] > 0.0:
             inverse = where_less(-pivot, DROPPED * unknowns.size[k], 0.0 * pivot, inverse)
         matrix.A[k] = inverse
         for i in range(first, first + pivots.below[k]):
@@ -288,8 +305,84 @@ def eliminate(pivots, targets, matrix, unknowns, n):
 
 
 @lanewise
-def solve(pivots, below, matrix, unknowns, n_unknowns):
+def solve(loops, rows, pivots, below, matrix, unknowns, spares):
     """The solution in place of the right side, after `eliminate`."""
+    if loops.n_spares[0] > 0:
+        refine(loops, rows, pivots, below, matrix, unknowns, spares)
+    else:
+        substitute(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+
+
+@called
+def refine(loops, rows, pivots, below, matrix, unknowns, spares):
+    """The solution with soft rows in place of the right side, after `find_spares`."""
+    n, count = loops.n_unknowns[0], loops.n_spares[0]
+    for k in range(n):
+        unknowns.total[k] = 0.0 * matrix.A[0]
+    for step in range(REFINEMENTS + 1):
+        if step > 0:
+            for k in range(n):
+                unknowns.x[k] = -pivots.soft[k] * unknowns.x[k]
+        for j in range(count):
+            take_out(loops, rows, pivots, unknowns, spares, j, 1)
+        substitute(pivots, below, matrix, unknowns, n)
+        for j in range(count):
+            take_out(loops, rows, pivots, unknowns, spares, j, 0)
+        for k in range(n):
+            unknowns.total[k] = unknowns.total[k] + unknowns.x[k]
+    for k in range(n):
+        unknowns.x[k] = unknowns.total[k]
+
+
+@called
+def take_out(loops, rows, pivots, unknowns, spares, j, is_force):
+    """Take a redundant combination of rows out of x: of multipliers, or of right sides (``is_force``)."""
+    n_rows, part, size = loops.n_rows[0], 0.0 * unknowns.x[0], 0.0 * unknowns.x[0]
+    for k in range(n_rows):
+        c, v = rows.unknown[k], spares.v[j * n_rows + k]
+        if pivots.soft[c] > 0.0:
+            weighed = pivots.soft[c] * v
+            size = size + weighed * v
+            part = part + (v if is_force else weighed) * unknowns.x[c]
+    share = part / size
+    for k in range(n_rows):
+        c, v = rows.unknown[k], spares.v[j * n_rows + k]
+        if pivots.soft[c] > 0.0:
+            unknowns.x[c] = unknowns.x[c] - share * (pivots.soft[c] * v if is_force else v)
+
+
+@called
+def find_spares(loops, rows, pivots, below, starts, matrix, unknowns, spares):
+    """Redundant combinations of soft rows by inverse iteration, and their growth e / (e + s)."""
+    n, n_rows, count = loops.n_unknowns[0], loops.n_rows[0], loops.n_spares[0]
+    for j in range(count):
+        for k in range(n_rows):
+            spares.v[j * n_rows + k] = starts.v[j * n_rows + k] + 0.0 * matrix.A[0]
+        for _ in range(INVERSE_STEPS):
+            for k in range(n):
+                unknowns.x[k] = 0.0 * matrix.A[0]
+            size = 0.0 * matrix.A[0]
+            for k in range(n_rows):
+                c, v = rows.unknown[k], spares.v[j * n_rows + k]
+                unknowns.x[c] = -pivots.soft[c] * v
+                size = size + pivots.soft[c] * v * v
+            substitute(pivots, below, matrix, unknowns, n)
+            for i in range(j):
+                take_out(loops, rows, pivots, unknowns, spares, i, 0)
+            grown = 0.0 * matrix.A[0]
+            for k in range(n_rows):
+                c = rows.unknown[k]
+                if pivots.soft[c] > 0.0:
+                    grown = grown + pivots.soft[c] * spares.v[j * n_rows + k] * unknowns.x[c]
+                    spares.v[j * n_rows + k] = unknowns.x[c]
+            spares.v[count * n_rows + j] = grown / size
+    for k in range(n):
+        unknowns.x[k] = 0.0 * matrix.A[0]
+
+
+@lanewise
+def substitute(pivots, below, matrix, unknowns, n_unknowns):
+    """The solution with the factors of `eliminate` in place of the right side."""
     i, after = 0, n_unknowns + 1
     for k in range(n_unknowns):
         x = unknowns.x[k] * matrix.A[k]
@@ -308,7 +401,7 @@ def solve(pivots, below, matrix, unknowns, n_unknowns):
 @lanewise
 def factor_loops(
     tree, work, n, loops, cuts, rows, entries, links, segments, places, pivots, targets, below,
-    matrix, unknowns, gaps, bases,
+    starts, owners, matrix, unknowns, gaps, bases, spares,
 ):  # fmt: skip
     """M and J at the present place and motion, factored; gaps, their rates and biases.
 
@@ -323,12 +416,14 @@ def factor_loops(
     constrain(cuts, rows, entries, work, bases, matrix, unknowns, gaps, loops.n_cuts[0])
     tie(segments, rows, entries, work, bases, matrix, unknowns, gaps, n_segments)
     eliminate(pivots, targets, matrix, unknowns, n_unknowns)
+    if loops.n_spares[0] > 0:
+        find_spares(loops, rows, pivots, below, starts, matrix, unknowns, spares)
 
 
 @lanewise
 def accelerate_loops(
     tree, work, n, q, qd, total, qdd, loops, cuts, rows, entries, links, segments, places, pivots, targets,
-    below, matrix, unknowns, gaps, bases,
+    below, starts, owners, matrix, unknowns, gaps, bases, spares,
 ):  # fmt: skip
     """Accelerations qdd of all axes under the torques `total`, after `factor_loops`."""
     axis_forces(
@@ -336,15 +431,15 @@ def accelerate_loops(
     )  # fmt: skip
     for k in range(loops.n_rows[0]):
         unknowns.x[rows.unknown[k]] = -gaps.bias[k]
-    solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+    solve(loops, rows, pivots, below, matrix, unknowns, spares)
     for i in outward(n):
         qdd[i] = links.ratio[i] * unknowns.x[links.unknown[i]]
 
 
 @lanewise
 def close_loops(
-    n, change, loops, cuts, rows, entries, links, segments, places, pivots, targets, below, matrix, unknowns,
-    gaps, bases,
+    n, change, loops, cuts, rows, entries, links, segments, places, pivots, targets, below, starts, owners,
+    matrix, unknowns, gaps, bases, spares,
 ):  # fmt: skip
     """Steps of all axes, of least kinetic energy, that make the gaps vanish: M dq + J^T mu = 0, J dq = -gap.
 
@@ -354,7 +449,7 @@ def close_loops(
         unknowns.x[k] = 0.0
     for k in range(loops.n_rows[0]):
         unknowns.x[rows.unknown[k]] = -gaps.gap[k]
-    solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+    solve(loops, rows, pivots, below, matrix, unknowns, spares)
     for i in outward(n):
         change[i] = links.ratio[i] * unknowns.x[links.unknown[i]]
 
@@ -381,14 +476,33 @@ def size_of(x):
     return where_less(x, 0.0, -x, x)
 
 
+@called
+def share_of_group(loops, rows, pivots, owners, matrix, spares, group):
+    """The product of the pivots of a group of soft rows beside their usual sizes, without redundant ones.
+
+    It is the product of the s of all combinations that are not redundant, which does not depend on the
+    directions that rows have in a cut joint.
+    """
+    share, n_rows = 0.0 * matrix.A[0] + 1.0, loops.n_rows[0]
+    for k in range(n_rows):
+        if rows.group[k] == group:
+            c = rows.unknown[k]
+            share = share * (-1.0 / (matrix.A[c] * pivots.usual[c]))
+    for j in range(loops.n_spares[0]):
+        if owners.group[j] == group:
+            share = share * spares.v[loops.n_spares[0] * n_rows + j]
+    return share
+
+
 @lanewise
-def judge(rows, pivots, matrix, unknowns, gaps, n, k, verdict):
+def judge(loops, rows, pivots, owners, matrix, unknowns, gaps, spares, verdict):
     """How far an answer can be trusted; the smaller the numbers, the better.
 
-    Largest gap and rate of ``k`` rows; minus the smallest cosine between frames that face each other; minus
-    the smallest pivot of a row beside its usual size; how many were dropped; minus the smallest pivot of a
-    motion beside its entry of M, of ``n`` unknowns.
+    Largest gap and rate of all rows; minus the smallest cosine between frames that face each other; minus
+    the smallest pivot of a row, or product of those of a group, beside its usual size; how many were dropped;
+    minus the smallest pivot of a motion beside its entry of M.
     """
+    n, k = loops.n_unknowns[0], loops.n_all_rows[0]
     zero = 0.0 * matrix.A[0]
     gap, rate, facing, share, dropped, least = zero, zero, zero - 1.0, zero - 1.0, zero, zero - 1.0
     for i in range(k):
@@ -400,9 +514,11 @@ def judge(rows, pivots, matrix, unknowns, gaps, n, k, verdict):
         inverse = matrix.A[i]
         if pivots.motion[i]:
             least = larger(-1.0 / (inverse * unknowns.size[i]), least)
-        if pivots.multiplier[i]:
+        if pivots.multiplier[i] and not pivots.soft[i] > 0.0:
             found = 1.0 / (inverse * pivots.usual[i])
             share = where_less(inverse, 0.0, larger(found, share), share)
             dropped = dropped + where_less(inverse, 0.0, zero, 1.0)
+    for group in range(loops.n_groups[0]):
+        share = larger(-share_of_group(loops, rows, pivots, owners, matrix, spares, group), share)
     verdict[0], verdict[1], verdict[2] = gap, rate, facing
     verdict[3], verdict[4], verdict[5] = share, dropped, least

@@ -34,6 +34,7 @@ ROW = Layout(
     size=int,  # how many of them belong to axes
     bases=int,  # how many groups of six, which follow, belong to motions of segments
     unknown=int,  # the place of its multiplier in the order of elimination
+    group=int,  # of soft rows that depend on each other; -1: not soft
     facing=int,  # 1: no constraint, but a cosine that is positive where a loop is closed the right way round
     e=3,  # in frame A
     f=3,  # in frame B
@@ -73,13 +74,17 @@ PIVOT = Layout(
     multiplier=int,  # 1: of a row of a loop
     motion=int,  # 1: of an axis or of a segment's motion
     usual=1,  # its size in ordinary poses; much smaller ones tell that a singular position is near
+    soft=1,  # what is taken from the diagonal: not zero where rows are redundant in turn
 )
 TARGET = Layout(world=False, constant=True, slot=int)  # of the updates, in the order of the kernel
 BELOW = Layout(world=False, constant=True, unknown=int)
+START = Layout(world=False, constant=True, v=1)  # of redundant combinations, each with a number for every row
+OWNER = Layout(world=False, constant=True, group=int)  # of redundant combinations
 SLOT = Layout(world=False, A=1)
-UNKNOWN = Layout(world=False, x=1, size=1)
+UNKNOWN = Layout(world=False, x=1, size=1, total=1)
 GAP = Layout(world=False, gap=1, rate=1, bias=1)
 MOTION = Layout(world=False, p=3, n=3, f=3, h=3, I=6)  # of segments
+SPARE = Layout(world=False, v=1)  # redundant combinations of rows, then how each has grown
 
 TABLES = {
     "cuts": CUT,
@@ -91,9 +96,21 @@ TABLES = {
     "pivots": PIVOT,
     "targets": TARGET,
     "below": BELOW,
+    "starts": START,
+    "owners": OWNER,
 }  # in the order in which kernels take them
-SCRATCH = {"matrix": SLOT, "unknowns": UNKNOWN, "gaps": GAP, "bases": MOTION}
-COUNTS = ("n_cuts", "n_rows", "n_all_rows", "n_unknowns", "n_slots", "n_segments", "end")
+SCRATCH = {"matrix": SLOT, "unknowns": UNKNOWN, "gaps": GAP, "bases": MOTION, "spares": SPARE}
+COUNTS = (
+    "n_cuts",
+    "n_rows",
+    "n_all_rows",
+    "n_unknowns",
+    "n_slots",
+    "n_segments",
+    "n_groups",
+    "n_spares",
+    "end",
+)
 LOOPS = Layout(
     world=False, constant=True, **dict.fromkeys((*COUNTS, *TABLES, *SCRATCH), int)
 )  # counts, and where each part begins, from the head's own place
@@ -103,17 +120,19 @@ SLOTS = Layout(
 )  # workspace of axes for accelerations with loops
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LoopTables:
     """Rows of the layouts in `TABLES`, for one mechanism.
 
-    ``n_rows`` of them have multipliers, ties of segments included; ``n_loop_rows`` are those of loops.
+    ``n_rows`` of them have multipliers, ties of segments included; ``n_loop_rows`` are those of loops, of
+    which some belong to ``n_groups`` of soft ones.
     """
 
     tables: dict[str, Array]
     n_rows: int
     n_loop_rows: int
     n_slots: int
+    n_groups: int = 0
 
     def numbers(self, lanes: int) -> Array:
         """Head, tables and scratch for as many lanes in one array."""
@@ -123,6 +142,7 @@ class LoopTables:
             "unknowns": UNKNOWN.width * (counts["pivots"] + 1),
             "gaps": GAP.width * counts["rows"],
             "bases": MOTION.width * counts["segments"],
+            "spares": counts["starts"] + counts["owners"],
         }
         places, end = {}, LOOPS.width
         for name, rows in self.tables.items():
@@ -139,6 +159,8 @@ class LoopTables:
             n_unknowns=counts["pivots"],
             n_slots=self.n_slots,
             n_segments=counts["segments"],
+            n_groups=self.n_groups,
+            n_spares=counts["owners"],
             end=end,
             **places,
         )[0]

@@ -15,12 +15,21 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 LANES = 4  # states that one number stands for in compiled code
 LANEWISE: list[Callable[..., Any]] = []  # every helper and kernel, in the order of definition
+CALLED: set[Callable[..., Any]] = (
+    set()
+)  # those of them that compiled code calls; all others become part of it
 
 
 def lanewise(function: Function) -> Function:
     """Mark a function as part of a kernel: only numbers, tuples of numbers and model integers inside."""
     LANEWISE.append(function)
     return function
+
+
+def called(function: Function) -> Function:
+    """Mark a function as `lanewise`, to be compiled once and called: for what is long and rarely needed."""
+    CALLED.add(function)
+    return lanewise(function)
 
 
 def sincos(x):

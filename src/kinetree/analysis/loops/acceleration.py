@@ -21,8 +21,16 @@ from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.analysis.loops.coordinates import cut_axis_torques, cut_forces, has_cut_forces
 from kinetree.analysis.loops.linear import constrained
 from kinetree.analysis.loops.program import LoopProgram, loop_program
-from kinetree.analysis.loops.structure import assembled_poses
-from kinetree.analysis.loops.system import CLOSED, RANK, constraints, losing, refuse_open_loops, size_of
+from kinetree.analysis.loops.structure import regular_pose
+from kinetree.analysis.loops.system import (
+    CLOSED,
+    RANK,
+    constraints,
+    loop_rows,
+    losing,
+    refuse_open_loops,
+    size_of,
+)
 from kinetree.analysis.springs import spring_torques
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import SINGULAR
@@ -31,6 +39,7 @@ from kinetree.model.tree import Flags
 from kinetree.state import independent_axes, state_name
 
 REGULAR = 1e-9  # share of its usual size above which pivots of rows lose no digits that count
+REFINED = 1e-4  # the same of the product of pivots of soft rows, from which on refinements converge
 
 
 def loop_accelerations(
@@ -92,7 +101,8 @@ def _bounds(mechanism: Mechanism, program: LoopProgram, qd: Array) -> tuple[tupl
     """Bounds of the numbers of `kernels.loop.judge`: of a state that fits the loops, and of a regular one."""
     close = CLOSED * size_of(mechanism)
     fits = (close, close * (1.0 + float(np.abs(qd).max())), 0.0)
-    return fits, (-REGULAR, float(program.tables.n_loop_rows - program.rank), -SINGULAR)
+    share = REFINED if program.tables.n_groups else REGULAR
+    return fits, (-share, float(program.tables.n_loop_rows - program.rank), -SINGULAR)
 
 
 def _closely(
@@ -129,10 +139,11 @@ def refuse_singular(mechanism: Mechanism, J: Array, at_start: bool = False) -> N
     if (ranks >= usual).all():
         return
     place = tuple(int(k) for k in np.argwhere(ranks < usual)[0])
-    regular = constraints(mechanism, assembled_poses(mechanism, 1)[0])
+    regular = regular_pose(mechanism)
     where, begin = ("at the start", "start") if at_start else (f"in {state_name(place)}", "ask")
+    loop = losing(loop_rows(mechanism), J[place], regular.J)
     raise SingularityError(
-        f"{losing(regular.rows, J[place], regular.J)} is in a singular position {where}: {ranks[place]} "
+        f"{loop} is in a singular position {where}: {ranks[place]} "
         f"instead of {usual} constraints are independent, so the motion may continue on several branches; "
         f"{begin} slightly away from it"
     )

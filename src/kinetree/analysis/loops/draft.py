@@ -18,10 +18,12 @@ from kinetree.kernels.loop_table import (
     CUT,
     ENTRY,
     LINK,
+    OWNER,
     PIVOT,
     PLACE,
     ROW,
     SEGMENT,
+    START,
     TARGET,
     LoopTables,
 )
@@ -193,10 +195,18 @@ class Draft:
             ),
             "places": places,
             "pivots": layout_rows(
-                PIVOT, self.n_unknowns, below=program.counts, multiplier=is_loop, motion=is_motion, usual=1.0
+                PIVOT,
+                self.n_unknowns,
+                below=program.counts,
+                multiplier=is_loop,
+                motion=is_motion,
+                usual=1.0,
+                soft=0.0,
             ),
             "targets": layout_rows(TARGET, len(program.targets), slot=program.targets),
             "below": layout_rows(BELOW, len(program.below), unknown=program.below),
+            "starts": layout_rows(START, 0),
+            "owners": layout_rows(OWNER, 0),
         }
         return LoopTables(tables, after, n_loop, program.n_slots)
 
@@ -251,6 +261,7 @@ class Draft:
             size=np.array(size + [0] * idle),
             bases=np.array(groups + [0] * idle),
             unknown=np.concatenate([program.place[self.n_motions :], np.zeros(idle, dtype=np.int64)]),
+            group=-1,
             facing=np.array([0] * count + [int(x) for x in self.is_facing]),
             e=e,
             f=f,

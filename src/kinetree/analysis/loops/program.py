@@ -6,15 +6,17 @@ Prepared once for each mechanism, for accelerations of given states and for simu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse import csgraph
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.forward import forward_dynamics
+from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.loops.assembly import LONGEST_STEP, closest, is_closed
 from kinetree.analysis.loops.compiled import LoopStates
 from kinetree.analysis.loops.draft import Draft, random_motion
@@ -22,29 +24,18 @@ from kinetree.analysis.loops.elimination import operations
 from kinetree.analysis.loops.segments import (
     longest_path,
 )
-from kinetree.analysis.loops.structure import assembled_poses, independent_rows
-from kinetree.analysis.loops.system import (
-    RANK,
-    constraints,
-    loop_rows,
-    size_of,
-    spaces,
-)
+from kinetree.analysis.loops.structure import RegularPose, independent_rows, regular_pose, walk
+from kinetree.analysis.loops.system import constraints, loop_rows, size_of
 from kinetree.errors import InputError, listed
-from kinetree.kernels.loop_table import (
-    PIVOT,
-    ROW,
-    LoopTables,
-)
+from kinetree.kernels.layout import layout_rows
+from kinetree.kernels.loop_table import OWNER, PIVOT, ROW, START, LoopTables
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 from kinetree.state import independent_axes, random_state
 
-SMALLEST = 1e-6  # size of a constraint's slope (m or 1) beside which smaller ones are rounding
-STEADY = 0.2  # share of the smallest singular value of all rows that a choice of them must keep at all poses
-CONSTANT = 0.999  # share from which on a choice does not depend on the pose
-WALK, WALK_STEP = 24, 0.5  # poses along which choices are compared, and the distance between them
-MOST_CHOICES = 300
+VARYING = 1e-7  # singular values of several poses' J beside the largest: above, a row says more at some pose
+PRESENT = 1e-9  # entries of a pattern below this are zero by structure
+SOFT = 1e-8  # share of its size that is taken from the diagonal of rows that are redundant in turn
 MOST_POSES = 5
 LARGE = 50  # coordinates from which on dense algebra is avoided
 FEWEST_POSES = 3  # at which the rows of a mechanism without redundant ones have all their pivots
@@ -90,16 +81,51 @@ def _new_program(mechanism: Mechanism) -> LoopProgram:
     plain = _plain_program(mechanism) if mechanism.n_dof > LARGE else None
     if plain is not None:
         return plain
-    q = assembled_poses(mechanism, 1)[0]
+    at = regular_pose(mechanism)
     rest = np.zeros(mechanism.n_dof)
-    forward_dynamics(mechanism.opened(), q, rest, rest)  # names a joint that moves no inertia
-    poses = _near(mechanism, q)
-    kept, rank = chosen_rows(mechanism, poses)
+    forward_dynamics(mechanism.opened(), at.q, rest, rest)  # names a joint that moves no inertia
+    poses = _near(mechanism, at)
+    chosen = chosen_rows(mechanism, poses, at.rank)
     rows = loop_rows(mechanism)
-    draft = _cheapest(Draft(rows, kept, *random_motion(rows, kept)))
-    states = LoopStates(mechanism.tree, draft.tables())
-    usual = _usual_pivots(states, np.array(poses[:MOST_POSES]))
-    return LoopProgram(states, np.array(kept, dtype=np.int64), rank, usual)
+    if max(chosen.group) >= 0:
+        poses += [q for q in walk(mechanism, at.q) if _is_usual(mechanism, q, at.rank)]
+        chosen = chosen_rows(mechanism, poses, at.rank)
+    draft = _cheapest(Draft(rows, chosen.kept, *random_motion(rows, chosen.kept)))
+    tables = draft.tables()
+    soften(mechanism, tables, chosen, poses)
+    usual = _usual_pivots(mechanism.tree, tables, np.array(poses[:MOST_POSES]))
+    return LoopProgram(
+        LoopStates(mechanism.tree, tables), np.array(chosen.kept, dtype=np.int64), at.rank, usual
+    )
+
+
+def soften(mechanism: Mechanism, tables: LoopTables, chosen: ChosenRows, poses: list[Array]) -> None:
+    """Mark groups of rows that are redundant in turn, with what is taken from their diagonals.
+
+    A share of the mean diagonal of J M^-1 J^T, of all rows of one type of a cut joint: it does not depend on
+    their directions there.
+    """
+    group = np.array(chosen.group)
+    soft, rows = np.flatnonzero(group >= 0), loop_rows(mechanism)
+    if not len(soft):
+        return
+    some = np.array(poses[:MOST_POSES])
+    J, M = constraints(mechanism, some).J, mass_matrix(mechanism.opened(), some)
+    size = np.einsum("pij,pji->pi", J, np.linalg.solve(M, np.swapaxes(J, -1, -2))).mean(axis=0)
+    same = rows.loop_of_row * 3 + rows.type
+    mean = np.array([size[same == k].mean() for k in same])
+    start = ROW.places["unknown"][0]
+    words = tables.tables["rows"].view(np.int64)
+    words[: len(group), ROW.places["group"][0]] = group
+    places = words[soft, start]
+    tables.tables["pivots"][places, PIVOT.places["soft"][0]] = SOFT * mean[np.array(chosen.kept)[soft]]
+    owner = np.repeat(np.arange(len(chosen.spare)), chosen.spare)
+    starts = np.zeros((len(owner), tables.n_rows))
+    starts[:, : len(group)] = np.random.default_rng(0).standard_normal((len(owner), len(group)))
+    starts[:, : len(group)][owner[:, None] != group] = 0.0
+    tables.tables["starts"] = layout_rows(START, starts.size, v=starts.ravel())
+    tables.tables["owners"] = layout_rows(OWNER, len(owner), group=owner)
+    tables.n_groups = len(chosen.spare)
 
 
 def _plain_program(mechanism: Mechanism) -> LoopProgram | None:
@@ -111,12 +137,13 @@ def _plain_program(mechanism: Mechanism) -> LoopProgram | None:
     present, motion = random_motion(rows, list(range(rows.n_rows)))
     kept = [k for k, axes in enumerate(present) if axes]
     draft = _cheapest(Draft(rows, kept, [present[k] for k in kept], motion))
-    states = LoopStates(tree, draft.tables())
-    poses = _closed_poses(mechanism, states)
+    tables = draft.tables()
+    poses = _closed_poses(mechanism, LoopStates(tree, tables))
     if len(poses) < FEWEST_POSES:
         return None
     forward_dynamics(mechanism.opened(), poses[0], 0.0 * poses[0], 0.0 * poses[0])
-    usual = _usual_pivots(states, poses)
+    usual = _usual_pivots(tree, tables, poses)
+    states = LoopStates(tree, tables)
     rest = np.zeros((len(poses), tree.n))
     pivot = states.answer(all_axes(tree, poses), rest, rest).pivot
     if (pivot <= UNUSUAL * usual).any(axis=1).sum() > len(poses) - FEWEST_POSES:
@@ -147,71 +174,79 @@ def _closed_poses(mechanism: Mechanism, states: LoopStates) -> Array:
     return np.ascontiguousarray(q[good])
 
 
-def chosen_rows(mechanism: Mechanism, poses: list[Array]) -> tuple[list[int], int]:
-    """Rows that imply all others at some poses, or all rows where no choice holds everywhere; their rank.
+class ChosenRows(NamedTuple):
+    """Rows that imply all others, in their order; the group of each, -1 where no other row depends on it.
 
-    Where a choice depends on the pose, as in spatial loops that move thanks to special lengths, several are
-    compared along a walk through poses.
+    ``spare`` of each group: how many of its rows are redundant at every pose.
     """
-    found = constraints(mechanism, np.array(poses)).J
-    size = np.linalg.svd(found[0], compute_uv=False)
-    rank = int((size > RANK * max(size[0], SMALLEST)).sum())
+
+    kept: list[int]
+    group: list[int]
+    spare: list[int]
+
+
+def chosen_rows(mechanism: Mechanism, poses: list[Array], rank: int) -> ChosenRows:
+    """Rows that imply all others at every pose.
+
+    Rows whose combinations with J^T u = 0 are the same at all poses are left out. Where these combinations
+    change from pose to pose, as in spatial loops that move thanks to special lengths, no choice is good
+    everywhere: more rows than their rank are kept, as a group. Loops whose rows share no coordinate are
+    separate.
+    """
+    J = constraints(mechanism, np.array(poses)).J
     if rank == 0:
         names = listed(loop.name for loop in mechanism.loops)
         raise InputError(
             f"mechanism '{mechanism.name}': its loops ({names}) are closed in every position, so they "
             "constrain nothing; leave them out (mechanism.opened())"
         )
-    kept = independent_rows(found[0], rank)
-    if len(kept) == found.shape[1] or _steadiness(found, kept) > CONSTANT:
-        return kept, rank
-    found = constraints(mechanism, np.array([*poses, *_walk(mechanism, poses[0])])).J
-    every = {tuple(independent_rows(J, rank)) for J in found}
-    if comb(found.shape[1], rank) <= MOST_CHOICES:
-        every |= set(combinations(range(found.shape[1]), rank))
-    best = max(sorted(every), key=lambda rows: _steadiness(found, list(rows)))
-    kept = list(best)
-    return (kept if _steadiness(found, kept) > STEADY else list(range(found.shape[1]))), rank
+    if rank == J.shape[1]:
+        return ChosenRows(list(range(rank)), [-1] * rank, [])
+    kept, group, spare = list[int](), list[int](), list[int]()
+    for rows, columns in _parts(J):
+        part = J[:, rows][:, :, columns]
+        least = min(_rank(x) for x in part)
+        every = np.concatenate(list(part), axis=1)
+        most = _rank(every)
+        kept += [int(rows[k]) for k in independent_rows(every, most)]
+        group += [len(spare) if most > least else -1] * most
+        spare += [most - least] if most > least else []
+    order = np.argsort(kept)
+    return ChosenRows([kept[k] for k in order], [group[k] for k in order], spare)
 
 
-def _steadiness(J: Array, kept: list[int]) -> float:
-    """The smallest share of the smallest singular value of all rows, J (poses, rows, n), that some keep."""
-    rank = len(kept)
-    every = np.linalg.svd(J, compute_uv=False)[:, rank - 1]
-    return float((np.linalg.svd(J[:, kept], compute_uv=False)[:, -1] / every).min())
+def _rank(J: Array) -> int:
+    size = np.linalg.svd(J, compute_uv=False)
+    return int((size > VARYING * size[0]).sum())
 
 
-def _walk(mechanism: Mechanism, q: Array) -> list[Array]:
-    """Closed poses on a random walk."""
-    rng, poses, every = np.random.default_rng(0), list[Array](), np.ones(mechanism.n_dof, dtype=bool)
-    before = rng.normal(size=mechanism.n_dof)
-    for _ in range(WALK):
-        free = spaces(constraints(mechanism, q).J).free
-        ahead = free @ (free.T @ (before + 0.5 * rng.normal(size=mechanism.n_dof)))
-        if not ahead.any():
-            break
-        ahead = WALK_STEP * ahead / np.linalg.norm(ahead)
-        pose, gap = closest(mechanism, q + ahead, every)
-        if not is_closed(mechanism, gap):
-            before = -before
-            continue
-        q, before = pose, ahead / WALK_STEP
-        poses.append(pose)
-    return poses
+def _parts(J: Array) -> list[tuple[Integers, Integers]]:
+    """Rows and columns of J, (poses, rows, n), that share no entries with others, in pairs."""
+    present = np.abs(J).max(axis=0) > PRESENT
+    n_rows = len(present)
+    graph = scipy.sparse.bmat([[None, present], [present.T, None]])
+    count, label = csgraph.connected_components(graph, directed=False)
+    found = [(np.flatnonzero(label[:n_rows] == k), np.flatnonzero(label[n_rows:] == k)) for k in range(count)]
+    return [(rows, columns) for rows, columns in found if len(rows) and len(columns)]
 
 
-def _near(mechanism: Mechanism, q: Array) -> list[Array]:
-    """The pose and some closed ones around it."""
-    J = constraints(mechanism, q).J
-    _, size, Vt = np.linalg.svd(J)
-    free = Vt[int((size > RANK * size[0]).sum()) :]
-    poses, every = [q], np.ones(mechanism.n_dof, dtype=bool)
+def _near(mechanism: Mechanism, at: RegularPose) -> list[Array]:
+    """The pose and some closed ones around it at which the loops have the same rank."""
+    free = np.linalg.svd(at.J)[2][at.rank :]
+    poses, every = [at.q], np.ones(mechanism.n_dof, dtype=bool)
     for direction in free:
         for step in (-0.7, -0.3, 0.3, 0.7):
-            pose, gap = closest(mechanism, q + step * direction, every)
-            if is_closed(mechanism, gap):
+            pose, gap = closest(mechanism, at.q + step * direction, every)
+            if is_closed(mechanism, gap) and _is_usual(mechanism, pose, at.rank):
                 poses.append(pose)
     return poses
+
+
+def _is_usual(mechanism: Mechanism, q: Array, rank: int) -> bool:
+    """Whether the loops have a rank at a pose, and no singular value could be counted otherwise."""
+    size = np.linalg.svd(constraints(mechanism, q).J, compute_uv=False)
+    share = np.append(size, 0.0) / size[0]
+    return bool(share[rank - 1] > VARYING and share[rank] <= 0.01 * VARYING)
 
 
 def _cheapest(draft: Draft) -> Draft:
@@ -223,13 +258,23 @@ def _cheapest(draft: Draft) -> Draft:
     return min(drafts, key=lambda some: operations(some.pattern(), some.n_motions))
 
 
-def _usual_pivots(states: LoopStates, q: Array) -> Array:
-    """The largest size that each pivot of a row has among some poses, which the tables get to know."""
-    tables, q = states.tables, all_axes(states.tree, q)
+def _usual_pivots(tree: Tree, tables: LoopTables, q: Array) -> Array:
+    """The largest size that each pivot of a row has among some poses, which the tables get to know.
+
+    Pivots of a group are those of the pose at which their product is largest.
+    """
+    q = all_axes(tree, q)
     rest = np.zeros_like(q)
-    found = states.answer(q, rest, rest).pivot.max(axis=0)
+    pivots = LoopStates(tree, tables).answer(q, rest, rest).pivot
+    found = pivots.max(axis=0)
+    words = tables.tables["rows"].view(np.int64)[: tables.n_loop_rows]
+    group = words[:, ROW.places["group"][0]]
+    for k in range(tables.n_groups):
+        own = group == k
+        with np.errstate(divide="ignore"):
+            best = int(np.log(pivots[:, own]).sum(axis=1).argmax())
+        found[own] = pivots[best, own]
     usual: Array = np.where(found > 0.0, found, 1.0)
-    start = ROW.places["unknown"][0]
-    places = tables.tables["rows"].view(np.int64)[: tables.n_loop_rows, start]
+    places = words[:, ROW.places["unknown"][0]]
     tables.tables["pivots"][places, PIVOT.places["usual"][0]] = usual
     return usual

@@ -16,7 +16,7 @@ from scipy.sparse import csgraph
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.assembly import closest, is_closed, nearer
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows, rank_of
+from kinetree.analysis.loops.system import RANK, constraints, loop_rows, rank_of, spaces
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -27,6 +27,9 @@ POSES, TRIES = 3, 200  # assembled poses at which ranks are counted, and starts 
 ALONE = 8  # of the starts, that are followed to their ends one by one
 NEARLY = 1e-3  # gap (m, sine) of those that are followed on
 PATTERN_POSES = 4
+ROUNDING, CLEAR = 1e-11, 1e-5  # singular values beside the largest: zero below, and certainly not above
+WALK, WALK_STEP = 24, 0.5  # poses of a walk, and the distance between them
+AWAY = 4  # steps of a walk away from a singular pose
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure
 
 
@@ -116,17 +119,88 @@ def assembled_poses(mechanism: Mechanism, count: int = POSES, seed: int = 0) -> 
     return np.array(poses)
 
 
+@dataclass(frozen=True, eq=False)
+class RegularPose:
+    """A pose with closed loops at which they have their usual rank, and their Jacobian there."""
+
+    q: Array
+    J: Array
+    rank: int
+
+
+_regular: WeakKeyDictionary[Tree, RegularPose] = WeakKeyDictionary()
+
+
+def regular_pose(mechanism: Mechanism) -> RegularPose:
+    """A pose with closed loops away from singular ones, found once.
+
+    Newton's iteration reaches singular poses, too, but only nearly: singular values that vanish there are
+    small, and none tells a redundant constraint from one that is lost there. So ranks count only at poses
+    with a gap between singular values that vanish and the others, if there are any; singular poses are left
+    by a walk. The rank that most of these poses have is the usual one.
+    """
+    found = _regular.get(mechanism.tree)
+    if found is None:
+        found = _regular[mechanism.tree] = _regular_pose(mechanism)
+    return found
+
+
+def _regular_pose(mechanism: Mechanism) -> RegularPose:
+    poses, clear = [], []
+    for q in assembled_poses(mechanism):
+        tried = [q] if _clarity(constraints(mechanism, q).J) else [q, *walk(mechanism, q, AWAY)]
+        found = [_clarity(constraints(mechanism, pose).J) for pose in tried]
+        best = int(np.argmax(found))
+        poses.append(tried[best])
+        clear.append(found[best] > 0.0)
+    J = constraints(mechanism, np.array(poses)).J
+    size = np.linalg.svd(J, compute_uv=False)
+    ranks = (size > RANK * size[..., :1]).sum(axis=-1)
+    if any(clear):
+        counts = np.bincount(ranks[clear])
+        rank = int(len(counts) - 1 - np.argmax(counts[::-1]))
+        best = next(k for k in range(len(poses)) if clear[k] and ranks[k] == rank)
+    else:
+        best = int(np.argmax(ranks))
+        rank = int(ranks[best])
+    return RegularPose(poses[best], J[best], rank)
+
+
+def _clarity(J: Array) -> float:
+    """The smallest singular value that is not zero beside the largest; 0 if it may be either."""
+    size = np.linalg.svd(J, compute_uv=False)
+    share = size / max(float(size[0]), np.finfo(float).tiny)
+    if ((share > ROUNDING) & (share < CLEAR)).any():
+        return 0.0
+    return float(share[share >= CLEAR].min(initial=1.0))
+
+
+def walk(mechanism: Mechanism, q: Array, steps: int = WALK) -> list[Array]:
+    """Closed poses on a random walk."""
+    rng, poses, every = np.random.default_rng(0), list[Array](), np.ones(mechanism.n_dof, dtype=bool)
+    before = rng.normal(size=mechanism.n_dof)
+    for _ in range(steps):
+        free = spaces(constraints(mechanism, q).J).free
+        ahead = free @ (free.T @ (before + 0.5 * rng.normal(size=mechanism.n_dof)))
+        if not ahead.any():
+            break
+        ahead = WALK_STEP * ahead / np.linalg.norm(ahead)
+        pose, gap = closest(mechanism, q + ahead, every)
+        if not is_closed(mechanism, gap):
+            before = -before
+            continue
+        q, before = pose, ahead / WALK_STEP
+        poses.append(pose)
+    return poses
+
+
 def _counted(mechanism: Mechanism) -> LoopStructure:
     n = mechanism.n_dof
     if not mechanism.loops:
         return LoopStructure(0, 0, n, mechanism.joint_names)
-    J = constraints(mechanism, assembled_poses(mechanism)).J
-    size = np.linalg.svd(J, compute_uv=False)
-    ranks = (size > RANK * size[..., :1]).sum(axis=-1)
-    best = int(np.argmax(ranks))
-    rank = int(ranks[best])
-    chosen = independent_coordinates(J[best], n - rank, mechanism.driven)
-    return LoopStructure(J.shape[-2], rank, n - rank, tuple(mechanism.joint_names[k] for k in chosen))
+    at = regular_pose(mechanism)
+    chosen = independent_coordinates(at.J, n - at.rank, mechanism.driven)
+    return LoopStructure(len(at.J), at.rank, n - at.rank, tuple(mechanism.joint_names[k] for k in chosen))
 
 
 def independent_coordinates(J: Array, count: int, preferred: Flags) -> list[int]:
@@ -204,7 +278,7 @@ def block_form(mechanism: Mechanism, J: Array | None = None) -> Blocks:
     found = _block_forms.get(mechanism.tree)
     if found is None:
         if J is None:
-            J = constraints(mechanism, assembled_poses(mechanism, 1)).J[0]
+            J = regular_pose(mechanism).J
         found = _block_forms[mechanism.tree] = _block_form(mechanism, J)
     return found
 

@@ -14,7 +14,7 @@ from kinetree.engine.lanes import fields, row_at
 from kinetree.engine.loop_compile import loop_views
 from kinetree.kernels import aba
 from kinetree.kernels.layout import Layout, layout_rows
-from kinetree.kernels.loop import accelerate_loops, factor_loops, solve
+from kinetree.kernels.loop import accelerate_loops, factor_loops, share_of_group, solve
 from kinetree.kernels.loop_table import LOOPS, ROW, UNKNOWN, LoopTables
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.rates import split_state
@@ -133,7 +133,7 @@ def cross(bridge, time, n, qdd):
 @inline
 def stabilize(views, rate):
     """Biases of gaps that obey g'' + 2 a g' + a^2 g = 0 (Baumgarte 1972), after `factor_loops`."""
-    loops, gaps = views[0], views[12]
+    loops, gaps = views[0], views[14]
     for k in range(loops.n_rows[0]):
         gaps.bias[k] = gaps.bias[k] + rate * (2.0 * gaps.rate[k] + rate * gaps.gap[k])
 
@@ -180,12 +180,24 @@ def factored(views, tree, work, n, q, qd):
 def regularity(views):
     """Square root of the smallest pivot beside its usual size, and its place, after `factored`.
 
-    It falls in proportion to the distance from a position where the loops lose rank.
+    It falls in proportion to the distance from a position where the loops lose rank. Of soft rows it is the
+    product of all pivots of their group.
     """
-    loops, pivots, matrix = views[0], views[7], views[10]
+    loops, rows, pivots = views[0], views[2], views[7]
+    owners, matrix, spares = views[11], views[12], views[16]
     least, worst = np.inf, 0
+    for group in range(loops.n_groups[0]):
+        share = share_of_group(loops, rows, pivots, owners, matrix, spares, group)
+        if share < least:
+            least, smallest = share, np.inf
+            for k in range(loops.n_rows[0]):
+                place = rows.unknown[k]
+                part = 1.0 / abs(matrix.A[place] * pivots.usual[place])
+                if rows.group[k] == group and part < smallest:
+                    smallest, worst = part, place
     for k in range(loops.n_unknowns[0]):
-        if pivots.multiplier[k] and pivots.usual[k] > 0.0:  # of a row that counts
+        is_hard = pivots.multiplier[k] and not pivots.soft[k] > 0.0
+        if is_hard and pivots.usual[k] > 0.0:  # of a row that counts
             share = 1.0 / abs(matrix.A[k] * pivots.usual[k]) if matrix.A[k] != 0.0 else 0.0
             if share < least:
                 least, worst = share, k
@@ -297,12 +309,12 @@ def loop_projection() -> Any:
     def corrected(views, n, rates, change):
         """Fill the steps of all axes that make the gaps, or their rates, vanish."""
         loops, rows, links, pivots, below = views[0], views[2], views[4], views[7], views[9]
-        matrix, unknowns, gaps = views[10], views[11], views[12]
+        matrix, unknowns, gaps, spares = views[12], views[13], views[14], views[16]
         for k in range(loops.n_unknowns[0]):
             unknowns.x[k] = 0.0
         for k in range(loops.n_rows[0]):
             unknowns.x[rows.unknown[k]] = -gaps.rate[k] if rates else -gaps.gap[k]
-        solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+        solve(loops, rows, pivots, below, matrix, unknowns, spares)
         for i in range(n):
             change[i] = links.ratio[i] * unknowns.x[links.unknown[i]]
 
@@ -316,7 +328,7 @@ def loop_projection() -> Any:
         views = see(memory, head.motion_own[0])
         base = head.motion_own[0] + views[0].end[0]
         loops, axes = fields(memory, HEAD, 1, base), fields(memory, AXIS, 1, head.axes[0])
-        n_rows, gaps = views[0].n_rows[0], views[12]
+        n_rows, gaps = views[0].n_rows[0], views[14]
         tree, work = fields(memory, TREE, 1, head.tree[0]), fields(memory, aba.SLOTS, 1, head.work[0])
         q, qd = row_at(memory, head.q[0], n, 1), row_at(memory, head.qd[0], n, 1)
         change = row_at(memory, head.spare[0], n, 1)

@@ -154,12 +154,12 @@ def prescribed_rates(lanes: int) -> Any:
 @inline
 def answer_of_loops(views, axis, x):
     """Accelerations in x of all unknowns that a torque of one on an axis causes, after `factor_loops`."""
-    loops, links, pivots, below = views[0], views[4], views[7], views[9]
-    matrix, unknowns = views[10], views[11]
+    loops, rows, links, pivots, below = views[0], views[2], views[4], views[7], views[9]
+    matrix, unknowns, spares = views[12], views[13], views[16]
     for k in range(loops.n_unknowns[0]):
         unknowns.x[k] = 0.0 * x
     unknowns.x[links.unknown[axis]] = links.ratio[axis] + 0.0 * x
-    solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+    solve(loops, rows, pivots, below, matrix, unknowns, spares)
 
 
 @functools.cache
@@ -200,7 +200,7 @@ def prescribed_in_loops(lanes: int) -> Any:
         if loops.baumgarte[0] > 0.0:
             stabilize(views, loops.baumgarte[0])
         accelerate_loops(tree, work, n, q, qd, total, qdd, *views)
-        links, unknowns = views[4], views[11]
+        links, unknowns = views[4], views[13]
         for j in range(count):
             i = joints.axis[j]
             off = RATE * (want[j] - q[i]) + 2.0 * (want_d[j] - qd[i])
