@@ -92,6 +92,14 @@ def columns(count: int, mechanism: Mechanism, what: str) -> Integers:
         return np.arange(n)
     if count == driven and driven:
         return np.asarray(np.maximum(np.cumsum(actuated) - 1, 0), dtype=np.int64)
+    if not driven:
+        cut = [loop.name for loop in mechanism.loops if any(loop.joint.driven)]
+        hint = (
+            f"; those at cut joints ({listed(cut)}) take torque={{name: ...}} of kinetree.simulate"
+            if cut
+            else ""
+        )
+        raise InputError(f"{what}: no joint of the tree of '{mechanism.name}' has a drive{hint}")
     rest = "without the floating base," if mechanism.driven.all() else "for those with a drive,"
     allowed = f"{n}" if n == driven else f"{n}, or {driven} {rest}"
     names = listed(name for name, ours in zip(mechanism.joint_names, actuated, strict=True) if ours)

@@ -38,7 +38,7 @@ from kinetree.model.frame import Frame
 from kinetree.model.height_field import HeightField
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
-from kinetree.model.joint_kind import KINDS, REVOLUTE
+from kinetree.model.joint_kind import ALL_KINDS, KINDS, REVOLUTE
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link
 from kinetree.model.named_state import NamedState
@@ -180,6 +180,7 @@ def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -
     one = KINDS[keys.kind].one_axis if keys.kind in KINDS else True
     alone = [keys.axis] * joint.n_dof if one else [None] * (joint.n_dof - 1) + [keys.axis] * bool(joint.n_dof)
     written = keys.axes if keys.axes is not None else alone
+    written = written * joint.n_dof if one and len(written) == 1 else written
     exact = [_exact(*pair) for pair in zip(joint.axes, written, strict=True)]
     axes = frozen(exact).reshape(-1, 3)
     return joint if np.array_equal(axes, joint.axes) else replace(joint, axes=axes)
@@ -202,7 +203,7 @@ def _check_degrees(kind: str, keys: JointParameters) -> None:
     given = {key: value for key in PARAMETERS if (value := getattr(keys, key)) is not None}
     if keys.mimic is not None:
         given["mimic.offset"] = keys.mimic.offset
-    turns = KINDS[kind].turns if kind in KINDS else ()
+    turns = ALL_KINDS[kind].turns if kind in ALL_KINDS else ()
     for key, value in given.items():
         each = value if isinstance(value, list) else [value] * len(turns)
         for x, turn in zip(each, turns, strict=False):

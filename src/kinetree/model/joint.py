@@ -352,6 +352,8 @@ def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> 
     n = kind.n_dof
     if isinstance(axes, str) or not hasattr(axes, "__len__"):
         raise ModelError(f"{what}: 'axes' must be a list of axes, got {shown(axes)}")
+    if kind.one_axis and len(axes) == 1:
+        axes = [axes[0]] * n
     if len(axes) != n:
         raise ModelError(f"{what}: a {kind.name} joint has {n} axes, got {len(axes)}")
     directions = np.array([unit_axis(a, f"{what}: axis {k + 1}", ModelError) for k, a in enumerate(axes)])
@@ -360,6 +362,8 @@ def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> 
             f"{what}: a {kind.name} joint rotates about and translates along one axis, got two: "
             f"{directions.tolist()}"
         )
+    if kind.one_axis:
+        return frozen(directions)
     turns = np.array(kind.turns, dtype=bool)
     slides = directions[~turns]
     if len(slides) and np.linalg.matrix_rank(slides, tol=1e-9) < len(slides):
@@ -417,7 +421,7 @@ def _check_known(joint: str, kind: str, parameters: dict[str, Any]) -> None:
     for key, value in parameters.items():
         if key not in PARAMETERS:
             raise ModelError(f"joint '{joint}': {unknown_name('joint parameter', key, PARAMETERS)}")
-        if KINDS[kind].is_fixed and np.size(value) and value is not None:
+        if ALL_KINDS[kind].is_fixed and np.size(value) and value is not None:
             raise ModelError(
                 f"joint '{joint}': a {kind} joint does not move, so it takes no '{key}'; got {shown(value)}"
             )

@@ -13,6 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.dynamics import forces_of
 from kinetree.analysis.loops.reactions import reactions_of
 from kinetree.analysis.loops.rows import DIRECTION
+from kinetree.analysis.loops.structure import structure
 from kinetree.analysis.loops.system import RANK, Constraints, constraints
 from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
@@ -26,6 +27,7 @@ from kinetree.state import Wrench
 
 SINGULAR = "singular_position"
 CLOSED = 1e-12  # gap (m, rad) at outputs beside the size of a mechanism (m)
+NEAR = 1e-2  # smallest singular value of J beside the largest below which a singular position is near
 STEADY = 1e-6  # rate (m/s, rad/s) of a gap at outputs beside size and speed
 
 
@@ -90,10 +92,18 @@ def gap_checks(mechanism: Mechanism, q: Array, more: float = 0.0) -> dict[str, C
     words = "the loops are closed" if more == 0.0 else "loop gaps stay within the initial gap"
     for name, rows, unit in (("loop_gap", ~turning, "m"), ("loop_angle", turning, "rad")):
         if rows.any():
-            worst, where = _worst(mechanism, found, rows)
+            worst, where, J = _worst(mechanism, found, rows)
             sentence = f"{words} at every output; the largest gap is at '{where}'"
-            checks[name] = Check.within(worst, CLOSED * _size(mechanism) + more, unit, sentence)
+            allowed = CLOSED * _size(mechanism) * _amplified(mechanism, J) + more
+            checks[name] = Check.within(worst, allowed, unit, sentence)
     return checks
+
+
+def _amplified(mechanism: Mechanism, J: Array) -> float:
+    """How much larger rounding may leave gaps near a singular position, where J (rows, n_dof) is small."""
+    size = np.linalg.svd(J, compute_uv=False)
+    share = float(size[structure(mechanism).rank - 1] / size[0])
+    return max(1.0, NEAR / max(share, 1e-6))
 
 
 def closure_checks(
@@ -132,11 +142,12 @@ def _size(mechanism: Mechanism) -> float:
     return max(1.0, float(np.abs(mechanism.tree.position).max(initial=0.0)))
 
 
-def _worst(mechanism: Mechanism, found: Constraints, rows: Flags) -> tuple[float, str]:
-    """The largest gap of some rows, and the loop that has it."""
-    gap = np.abs(found.gap)[..., rows].reshape(-1, int(rows.sum())).max(axis=0)
-    k = int(np.argmax(gap))
-    return float(gap[k]), mechanism.loops[found.rows.loop_of_row[rows][k]].name
+def _worst(mechanism: Mechanism, found: Constraints, rows: Flags) -> tuple[float, str, Array]:
+    """The largest gap of some rows, the loop that has it, and J (rows, n_dof) of the pose."""
+    gap = np.abs(found.gap)[..., rows].reshape(-1, int(rows.sum()))
+    pose, k = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    loop = mechanism.loops[found.rows.loop_of_row[rows][k]].name
+    return float(gap[pose, k]), loop, found.J.reshape(-1, *found.J.shape[-2:])[pose]
 
 
 def loop_errors(mechanism: Mechanism, q: Array) -> Array:

@@ -281,9 +281,15 @@ def _followed(
         if is_closed(mechanism, gap) and correction <= 0.25 * far + 1e-9:
             q, done = new, ahead
         elif share < 2.0**-HALVINGS:
+            reason = _open_message(mechanism, new, free)
+            if is_closed(mechanism, gap):
+                reason = (
+                    "the loops close there only far from the last pose: the joints that are prescribed are "
+                    "next to a singular position, where the branch ends"
+                )
             raise AssemblyError(
                 f"mechanism '{mechanism.name}': the motion cannot be followed beyond sample {k - 1} "
-                f"(share {done:.3f} of the way to sample {k}); {_open_message(mechanism, new, free)}"
+                f"(share {done:.3f} of the way to sample {k}); {reason}"
             )
         else:
             parts += [share / 2.0, share / 2.0]

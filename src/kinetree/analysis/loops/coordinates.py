@@ -31,6 +31,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers, Tree
 
 RIGHT = 1e-9  # cosine of an angle that counts as right
+BEND_STEP = 2e-3  # rad or m, and per s, of differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,8 @@ def cut_coordinates(
 
     Angles are those from -pi to pi about the joint's ``rest`` if it has a spring, else about the middle of
     its limits if it has both, else about zero. ``continuous`` takes the axis before the last as time, along
-    which they do not jump. Welds and rods have none.
+    which they do not jump. Welds and rods have none. A point on a line has its place along the line u and
+    three angles, about u, about v across u (fixed to the body of the first rotation) and about u x v.
 
     >>> import kinetree as kt
     >>> bar = kt.zoo.four_bar()
@@ -249,6 +251,24 @@ def cut_torque_slopes(
     return torque[..., 0, :].real, np.stack([slopes[..., :n], slopes[..., n:]])
 
 
+def cut_torque_bends(mechanism: Mechanism, q: Array, qd: Array, weight: Array) -> tuple[Array, Array]:
+    """First and second derivatives of weight . torque of springs and friction of cut joints by (q, qd).
+
+    (m, 2 n) and (m, 2 n, 2 n) for states and weights (m, n); five-point differences of exact slopes.
+    """
+    m, n = q.shape
+    at = np.concatenate([q, qd], axis=-1)
+
+    def slope(x: Array) -> Array:
+        by_q, by_qd = cut_torque_slopes(mechanism, x[..., :n], x[..., n:])[1]
+        along = weight.reshape(m, *[1] * (x.ndim - 2), 1, n)
+        return np.concatenate([along @ by_q, along @ by_qd], axis=-1)[..., 0, :]
+
+    near = [slope(at[:, None] + step * BEND_STEP * np.eye(2 * n)) for step in (-2.0, -1.0, 1.0, 2.0)]
+    bend = (8.0 * (near[2] - near[1]) - (near[3] - near[0])) / (12.0 * BEND_STEP)
+    return slope(at), 0.5 * (bend + np.swapaxes(bend, -1, -2))
+
+
 def cut_axis_torques(mechanism: Mechanism, q: Array, qd: Array) -> Array:
     """Torques of springs and friction of cut joints on the axes, for states (..., axes)."""
     tree, table = mechanism.tree, cut_table(mechanism)
@@ -357,6 +377,9 @@ def _turn(loop: Loop, turns: list[int], place: int, center: float) -> Mapping[st
     if len(turns) == 1:
         across = np.linalg.svd(axes)[2][1]
         return {"type": ABOUT, "ua": axes[0], "ra": rotation_about(axes[0], center) @ across, "rb": across}
+    if len(turns) == 3 and (axes == axes[0]).all():  # a point on a line
+        across = np.linalg.svd(axes[:1])[2][1]
+        axes = np.array([axes[0], across, np.cross(axes[0], across)])
     first, last = axes[0], axes[-1]
     towards, back = last, first  # where the last axis points at zero, and the first
     proper, sense = 0.0, 0.0

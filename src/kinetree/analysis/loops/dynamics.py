@@ -21,7 +21,7 @@ from kinetree.analysis.loops.coordinates import cut_forces, cut_torques, has_cut
 from kinetree.analysis.loops.drives import compiled_drives
 from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.recursion import recursive_torque
-from kinetree.analysis.loops.structure import assembled_poses, structure
+from kinetree.analysis.loops.structure import independent_coordinates, regular_pose, structure
 from kinetree.analysis.loops.system import Constraints, constraints, losing, refuse_open_loops
 from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD
@@ -253,15 +253,17 @@ def _powerless(mechanism: Mechanism, found: Constraints, drives: Integers, left:
     )
     usual = structure(mechanism)
     if found.spaces.rank < usual.rank:
-        regular = constraints(mechanism, assembled_poses(mechanism, 1)[0]).J
+        regular = regular_pose(mechanism).J
         J = found.J.reshape(-1, *found.J.shape[-2:])[0]
         ranks = f"({found.spaces.rank} instead of {usual.rank})"
         return f"{message}The position is singular: {losing(found.rows, J, regular)} loses rank {ranks}"
     if len(drives) < usual.mobility:
         return f"{message}Its mobility is {usual.mobility}: declare more joints as driven"
+    J = found.J.reshape(-1, *found.J.shape[-2:])[0]
+    other = independent_coordinates(J, J.shape[1] - found.spaces.rank, ~mechanism.driven)
     return (
         f"{message}It can move without moving any of them in this position; drive other joints, such as "
-        f"{listed(usual.independent)}"
+        f"{listed(mechanism.joint_names[k] for k in other)}"
     )
 
 

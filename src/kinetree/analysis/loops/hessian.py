@@ -6,7 +6,7 @@ J mu = 0. Together with the loops' conditions c, c' = dc/dt, c'' and multipliers
     mu . tau_tree(q, qd, qdd) - lambda . J(q) mu + alpha0 . c + alpha1 . c' + alpha2 . c''
 
 stationary in all that follows, its second derivatives along a motion are those of weight . tau, with the
-changes of lambda beside those of q, qd and qdd.
+changes of lambda beside those of q, qd and qdd. Springs and friction of cut joints are part of tau_tree.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kinetree.analysis.checks import given
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.hessian import TorqueHessian, torque_hessian
 from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loops.coordinates import cut_torque_bends, has_cut_forces
 from kinetree.analysis.loops.jets import RowJets
 from kinetree.analysis.loops.linear import solved, swapped
 from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
@@ -93,6 +94,11 @@ def loop_torque_hessian(
     D = np.concatenate([swapped(x) for x in (at.change.q, at.change.qd, at.change.qdd)], axis=-2)
     H = np.array(of_tree.full)
     H[:, :n, :n] -= turned[1]
+    if has_cut_forces(mechanism):
+        slope, bend = cut_torque_bends(mechanism, q, qd, mu)
+        gradient[0] -= slope[:, :n]
+        gradient[1] -= slope[:, n:]
+        H[:, : 2 * n, : 2 * n] -= bend
     chosen = [mechanism.joint_index(name) for name in at.independent]
     _add_loops(H, gradient, rest, np.delete(np.arange(n), chosen))
     found = swapped(D) @ H @ D

@@ -62,7 +62,24 @@ def closed_answer(
     return _ANSWERS[name](mechanism, state, wrenches, threads)
 
 
+def _refuse_cut_drives(mechanism: Mechanism, what: str, instead: str) -> None:
+    """An error where drives at cut joints have no place among the torques of the tree's joints."""
+    names = [loop.name for loop in mechanism.loops if any(loop.joint.driven)]
+    if names:
+        joints = ", ".join(f"'{name}'" for name in names)
+        raise InputError(
+            f"mechanism '{mechanism.name}': {what} has torques of the tree's joints only, and cut joint "
+            f"{joints} has a drive, too; {instead}"
+        )
+
+
 def _torques(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Array:
+    _refuse_cut_drives(
+        mechanism,
+        "inverse_dynamics",
+        "kinetree.loops.inverse_dynamics gives torques and forces.drive, the forces of drives at cut joints",
+    )
+
     def ask(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         return drive_torque(mechanism, q, qd, qdd, wrenches, threads)
 
@@ -127,6 +144,12 @@ _ANSWERS: dict[str, Callable[[Mechanism, State, Wrenches, int | None], Any]] = {
 
 def closed_gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     """Torques of the drives that hold a mechanism with loops against gravity, (..., n_dof)."""
+    _refuse_cut_drives(
+        mechanism,
+        "gravity_torque",
+        "kinetree.loops.inverse_dynamics(mechanism, q, 0 q, 0 q) gives torques and forces.drive, the forces "
+        "of drives at cut joints",
+    )
     q = given(mechanism, q, "q")
     return _by_drives(mechanism, q, gravity_torque(mechanism.opened(), q)[..., None])[..., 0]
 

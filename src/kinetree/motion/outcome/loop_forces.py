@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.closure import Closure
+from kinetree.errors import InputError
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.problem.profile import RATES, ProfileMotion
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows, with_reaction_axes
@@ -28,7 +29,11 @@ class LoopForcesFound(NamedTuple):
 def loop_forces(problem: Problem, s: Array, motion: tuple[Array, Array, Array]) -> LoopForcesFound:
     """The forces at instants s (m,) of a motion q, qd, qdd, (m, n_dof) each."""
     mechanism, setting = problem.mechanism, problem.setting
-    assert setting.closure is not None
+    if setting.closure is None:
+        raise InputError(
+            f"mechanism '{mechanism.name}' has no closed loops, so there are no forces of loops; "
+            "kinetree.joint_reactions gives those of its joints"
+        )
     loops = [loop.name for loop in mechanism.loops if loop.name not in mechanism.body_names]
     names = [*mechanism.body_names, *loops]
     closed = with_reaction_axes(mechanism, names)
