@@ -1,4 +1,4 @@
-"""Answers do not depend on the frames of cut joints, also where loops are redundant in another way at each pose."""
+"""Answers do not depend on the frames of cut joints, also where loops are redundant."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import kinetree as kt
 from kinetree.analysis.loops.structure import regular_pose
 
 ZOO = ["four_bar", "three_rrr", "robotic_leg", "slider_crank", "five_bar", "n_four_bar", "scissor_lift",
-       "jansen_leg", "bricard", "stewart", "delta", "andrews_squeezer", "flyball_governor"]  # fmt: skip
+       "jansen_leg", "bricard", "stewart", "delta", "andrews_squeezer"]  # fmt: skip
 
 
 def moving(mechanism, rng):
@@ -50,7 +50,7 @@ class Maximal:
         places = [link.placement.position for link in mechanism.links] + [mechanism.loops[0].placement_a]
         axes = [link.joint.axes[0] for link in mechanism.links] + [mechanism.loops[0].joint.axes[0]]
         points = np.concatenate([poses.position, [places[-1].position]])
-        self.joints = []  # body a, body b, point in each from its center, axis; all frames are parallel at q = 0
+        self.joints = []  # bodies a and b, point and axis where all frames are parallel to the world's
         for k in range(n + 1):
             a, b = (k - 1, k) if k < n else (n - 1, -1)
             self.joints.append((a, b, points[k], np.asarray(axes[k])))

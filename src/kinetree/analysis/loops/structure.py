@@ -29,7 +29,7 @@ NEARLY = 1e-3  # gap (m, sine) of those that are followed on
 PATTERN_POSES = 4
 ROUNDING, CLEAR = 1e-11, 1e-5  # singular values beside the largest: zero below, and certainly not above
 WALK, WALK_STEP = 24, 0.5  # poses of a walk, and the distance between them
-AWAY = 4  # steps of a walk away from a singular pose
+AWAY, AWAY_STEP = 8, 0.4  # attempts to leave a singular pose, and how far a joint is moved (rad, m)
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure
 
 
@@ -148,7 +148,7 @@ def regular_pose(mechanism: Mechanism) -> RegularPose:
 def _regular_pose(mechanism: Mechanism) -> RegularPose:
     poses, clear = [], []
     for q in assembled_poses(mechanism):
-        tried = [q] if _clarity(constraints(mechanism, q).J) else [q, *walk(mechanism, q, AWAY)]
+        tried = [q] if _clarity(constraints(mechanism, q).J) else [q, *_away(mechanism, q)]
         found = [_clarity(constraints(mechanism, pose).J) for pose in tried]
         best = int(np.argmax(found))
         poses.append(tried[best])
@@ -173,6 +173,24 @@ def _clarity(J: Array) -> float:
     if ((share > ROUNDING) & (share < CLEAR)).any():
         return 0.0
     return float(share[share >= CLEAR].min(initial=1.0))
+
+
+def _away(mechanism: Mechanism, q: Array) -> list[Array]:
+    """Closed poses some way from a singular one: a joint is moved and held there, the others follow.
+
+    Without a joint that is held the way back is the shortest one, as more directions are free at first than
+    there are motions.
+    """
+    _, size, Vt = np.linalg.svd(constraints(mechanism, q).J)
+    free, rng, poses = Vt[int((size > CLEAR * size[0]).sum()) :], np.random.default_rng(0), list[Array]()
+    for _ in range(AWAY if len(free) else 0):
+        ahead = rng.normal(size=len(free)) @ free
+        most = int(np.abs(ahead).argmax())
+        others = np.arange(mechanism.n_dof) != most
+        pose, gap = closest(mechanism, q + AWAY_STEP * ahead / abs(ahead[most]), others)
+        if is_closed(mechanism, gap):
+            poses.append(pose)
+    return poses
 
 
 def walk(mechanism: Mechanism, q: Array, steps: int = WALK) -> list[Array]:
