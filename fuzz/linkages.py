@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
+from fuzz.answers import compare
+from fuzz.runner import WrongAnswerError
 
 Array = Any
 Line = tuple[Array, Array]  # a point of an axis, and its direction
@@ -207,6 +209,33 @@ def _turned_cut(loop: kt.model.Loop, rng: np.random.Generator) -> kt.model.Loop:
     else:
         return loop
     return replace(loop, placement_a=loop.placement_a @ turn, placement_b=loop.placement_b @ turn)
+
+
+def same_in_other_frames(rng: np.random.Generator) -> None:
+    """Raise :class:`WrongAnswerError` where a linkage answers otherwise with other frames of its cuts.
+
+    Accelerations are compared with those of the open tree under the loops' forces, too.
+    """
+    mechanism = KINDS[str(rng.choice(list(KINDS)))](rng)
+    other, rest = in_other_frames(mechanism, rng), np.zeros(mechanism.n_dof)
+    compare(mechanism, rng)
+    compare(other, rng)
+    tau = rng.standard_normal(mechanism.n_dof)
+    found = [kt.forward_dynamics(x, rest, rest, tau) for x in (mechanism, other)]
+    _agree(*found, 1e-7, f"{mechanism.name}: accelerations")
+    _agree(
+        *(kt.inverse_dynamics(x, rest, rest, found[0]) for x in (mechanism, other)),
+        1e-7,
+        f"{mechanism.name}: torques",
+    )
+    if rng.random() < 0.2:
+        ends = [kt.simulate(x, rest, duration=0.1, rtol=1e-10, atol=1e-10).q[-1] for x in (mechanism, other)]
+        _agree(np.asarray(ends[0]), np.asarray(ends[1]), 1e-6, f"{mechanism.name}: motion")
+
+
+def _agree(a: Array, b: Array, close: float, what: str) -> None:
+    if not np.abs(a - b).max() <= close * max(1.0, np.abs(a).max()):
+        raise WrongAnswerError(f"{what} depend on frames: {np.abs(a - b).max():.3g} apart")
 
 
 def _unit(v: Any) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 import kinetree as kt
 from fuzz.answers import compare
 from fuzz.change import changed_table, changed_text
+from fuzz.linkages import same_in_other_frames
 from fuzz.models import MJCF, SDF, WITH_LOOP, WITH_TIPS, YAML
 from fuzz.plausible import plausible
 from fuzz.runner import ACCEPTED, REFUSED, Fuzzer
@@ -99,7 +100,10 @@ def sdf(rng: np.random.Generator, folder: Path) -> str:
 
 
 def loops(rng: np.random.Generator, folder: Path) -> str:
-    """A URDF file with a loop: in an element of URDF+, or in a robot.yaml beside it."""
+    """A linkage with other frames of its cuts, or a URDF file with a loop: of URDF+, or in YAML beside it."""
+    if rng.random() < 0.5:
+        same_in_other_frames(rng)
+        return ACCEPTED
     beside, kind = folder / "case.yaml", int(rng.integers(3))
     beside.unlink(missing_ok=True)
     if kind == 0:
@@ -144,7 +148,10 @@ PARSERS = (
     Fuzzer("mjcf", "MJCF files, answers against other formulations", mjcf, prepare),
     Fuzzer("sdf", "SDF files, answers against other formulations", sdf, prepare),
     Fuzzer(
-        "loops", "URDF files with loops in elements or YAML, answers against the open tree", loops, prepare
+        "loops",
+        "linkages in other frames; URDF files with loops in elements or YAML; answers against the open tree",
+        loops,
+        prepare,
     ),
     Fuzzer("dh", "tables of Denavit and Hartenberg", dh, prepare),
 )

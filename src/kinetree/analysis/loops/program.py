@@ -82,6 +82,12 @@ def _new_program(mechanism: Mechanism) -> LoopProgram:
     if plain is not None:
         return plain
     at = regular_pose(mechanism)
+    if at.rank == 0:
+        names = listed(loop.name for loop in mechanism.loops)
+        raise InputError(
+            f"mechanism '{mechanism.name}': its loops ({names}) are closed in every position, so they "
+            "constrain nothing; leave them out (mechanism.opened())"
+        )
     rest = np.zeros(mechanism.n_dof)
     forward_dynamics(mechanism.opened(), at.q, rest, rest)  # names a joint that moves no inertia
     poses = _near(mechanism, at)
@@ -194,12 +200,6 @@ def chosen_rows(mechanism: Mechanism, poses: list[Array], rank: int) -> ChosenRo
     separate.
     """
     J = constraints(mechanism, np.array(poses)).J
-    if rank == 0:
-        names = listed(loop.name for loop in mechanism.loops)
-        raise InputError(
-            f"mechanism '{mechanism.name}': its loops ({names}) are closed in every position, so they "
-            "constrain nothing; leave them out (mechanism.opened())"
-        )
     if rank == J.shape[1]:
         return ChosenRows(list(range(rank)), [-1] * rank, [])
     kept, group, spare = list[int](), list[int](), list[int]()

@@ -29,6 +29,7 @@ NEARLY = 1e-3  # gap (m, sine) of those that are followed on
 PATTERN_POSES = 4
 ROUNDING, CLEAR = 1e-11, 1e-5  # singular values beside the largest: zero below, and certainly not above
 WALK, WALK_STEP = 24, 0.5  # poses of a walk, and the distance between them
+SMALLEST = 1e-6  # size of a constraint's slope (m or 1) beside which smaller ones are rounding
 AWAY, AWAY_STEP = 8, 0.4  # attempts to leave a singular pose, and how far a joint is moved (rad, m)
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure
 
@@ -135,9 +136,10 @@ def regular_pose(mechanism: Mechanism) -> RegularPose:
     """A pose with closed loops away from singular ones, found once.
 
     Newton's iteration reaches singular poses, too, but only nearly: singular values that vanish there are
-    small, and none tells a redundant constraint from one that is lost there. So ranks count only at poses
-    with a gap between singular values that vanish and the others, if there are any; singular poses are left
-    by a walk. The rank that most of these poses have is the usual one.
+    small, like those of redundant constraints. So ranks count only at poses with a gap between singular
+    values that vanish and the others, if there are any, after singular ones are left. Where loops are closed
+    at q = 0 and move from there, poses of that motion count, because others may be assembled in another way
+    that does not move; else the rank that most poses have is the usual one.
     """
     found = _regular.get(mechanism.tree)
     if found is None:
@@ -146,6 +148,14 @@ def regular_pose(mechanism: Mechanism) -> RegularPose:
 
 
 def _regular_pose(mechanism: Mechanism) -> RegularPose:
+    near = _away(mechanism, np.zeros(mechanism.n_dof))
+    if near:
+        J = constraints(mechanism, np.array(near)).J
+        shares = np.array([_clarity(x) for x in J])
+        ranks = np.where(shares > 0.0, [_rank(x) for x in J], -1)
+        if ranks.max() >= 0:
+            best = int(np.argmax(np.where(ranks == ranks.max(), shares, -1.0)))
+            return RegularPose(near[best], J[best], int(ranks[best]))
     poses, clear = [], []
     for q in assembled_poses(mechanism):
         tried = [q] if _clarity(constraints(mechanism, q).J) else [q, *_away(mechanism, q)]
@@ -154,8 +164,7 @@ def _regular_pose(mechanism: Mechanism) -> RegularPose:
         poses.append(tried[best])
         clear.append(found[best] > 0.0)
     J = constraints(mechanism, np.array(poses)).J
-    size = np.linalg.svd(J, compute_uv=False)
-    ranks = (size > RANK * size[..., :1]).sum(axis=-1)
+    ranks = np.array([_rank(x) for x in J])
     if any(clear):
         counts = np.bincount(ranks[clear])
         rank = int(len(counts) - 1 - np.argmax(counts[::-1]))
@@ -164,6 +173,11 @@ def _regular_pose(mechanism: Mechanism) -> RegularPose:
         best = int(np.argmax(ranks))
         rank = int(ranks[best])
     return RegularPose(poses[best], J[best], rank)
+
+
+def _rank(J: Array) -> int:
+    size = np.linalg.svd(J, compute_uv=False)
+    return int((size > RANK * max(float(size[0]), SMALLEST)).sum())
 
 
 def _clarity(J: Array) -> float:
@@ -176,12 +190,15 @@ def _clarity(J: Array) -> float:
 
 
 def _away(mechanism: Mechanism, q: Array) -> list[Array]:
-    """Closed poses some way from a singular one: a joint is moved and held there, the others follow.
+    """Closed poses some way from a closed one: a joint is moved and held there, the others follow.
 
-    Without a joint that is held the way back is the shortest one, as more directions are free at first than
-    there are motions.
+    At a singular pose more directions are free at first than there are motions, so without a joint that is
+    held the way back would be the shortest one.
     """
-    _, size, Vt = np.linalg.svd(constraints(mechanism, q).J)
+    found = constraints(mechanism, q)
+    if not is_closed(mechanism, float(np.abs(found.gap).max())) or (found.rows.facing(found.cut) < 0.0).any():
+        return []
+    _, size, Vt = np.linalg.svd(found.J)
     free, rng, poses = Vt[int((size > CLEAR * size[0]).sum()) :], np.random.default_rng(0), list[Array]()
     for _ in range(AWAY if len(free) else 0):
         ahead = rng.normal(size=len(free)) @ free
