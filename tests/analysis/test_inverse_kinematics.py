@@ -276,3 +276,37 @@ def test_joints_that_follow_several_others_stay_within_their_limits():
     assert np.abs(free.q @ ratios - 0.05).max() > 0.7
     with pytest.raises(kt.errors.InputError, match=r"joint 'rope' .* beyond its limit"):
         kt.inverse_kinematics(tied, kt.analysis.Target("b2", (-1.1, 0.1, 0)), strict=True)
+
+
+def _arms_reach(p, arm=0.2, rod=0.45, base=0.2, plate=0.06):
+    """Whether all arms of the zoo's delta robot can be at an angle that fits a place of its plate."""
+    for k in range(3):
+        c, s = np.cos(2.0 * np.pi * k / 3.0), np.sin(2.0 * np.pi * k / 3.0)
+        out, across = p[0] * c + p[1] * s + plate - base, p[1] * c - p[0] * s
+        left = rod**2 - across**2
+        reach = 2.0 * arm * np.hypot(out, p[2])
+        if left < 0.0 or abs(out**2 + p[2] ** 2 + arm**2 - left) > reach:
+            return False
+    return True
+
+
+def test_closed_loops_stay_on_the_branch_of_the_start():
+    """The plate of a delta robot keeps its orientation, and reaches what its arms reach on the way there."""
+    robot = kt.zoo.delta()
+    q0 = np.zeros(robot.n_dof)
+    home = kt.forward_kinematics(robot, q0)["plate"][1]
+    grid = [(x, y, z) for x in (-0.3, 0.0, 0.3) for y in (-0.3, -0.1, 0.2) for z in (-0.55, -0.4, -0.3)]
+    places = np.array(grid)
+    expected = [all(_arms_reach(home + s * (p - home)) for s in np.linspace(0.0, 1.0, 200)) for p in places]
+    assert 3 < sum(expected) < len(places) - 3
+    found = kt.inverse_kinematics(robot, kt.analysis.Target("plate", places), q0)
+    assert found.converged.tolist() == expected
+    reached = found.q[found.converged]
+    np.testing.assert_allclose(
+        kt.forward_kinematics(robot, reached)["plate"][0],
+        np.broadcast_to(np.eye(3), (len(reached), 3, 3)),
+        atol=1e-8,
+    )
+    assert np.abs(kt.loops.gap(robot, reached)).max() < 1e-9
+    with pytest.raises(InputError, match="on the branch of q0"):
+        kt.inverse_kinematics(robot, kt.analysis.Target("plate", (0.0, 0.0, -1.0)), q0, strict=True)

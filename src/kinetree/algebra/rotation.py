@@ -50,6 +50,16 @@ def skew(v: Array) -> Array:
     return np.stack(rows, axis=-1).reshape((*v.shape[:-1], 3, 3))
 
 
+def cross(a: Array, b: Array) -> Array:
+    """a x b of vectors (..., 3), which broadcast; as `numpy.cross`, without its overhead."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    first = y * w - z * v
+    product = np.empty((*first.shape, 3), dtype=first.dtype)
+    product[..., 0], product[..., 1], product[..., 2] = first, z * u - x * w, x * v - y * u
+    return product
+
+
 def rotation_about(axis: ArrayLike | str, angle: ArrayLike) -> Array:
     """Rotation by an angle (rad) about a unit axis: R = 1 + sin(a) K + (1 - cos(a)) K K (Rodrigues)."""
     K = skew(unit_axis(axis, "rotation axis"))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.shown import Shown
-from kinetree.analysis.damped_least_squares import Best, attempt
+from kinetree.analysis.damped_least_squares import Best, attempt, largest_error
 from kinetree.analysis.loops.assembly import closest, is_closed
 from kinetree.analysis.targets import Problem, Target, problem_of
 from kinetree.errors import InputError, shown
@@ -19,6 +19,8 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
 MOST_TRIALS = 1_000_000
+FIRST_STEP, SHORTEST = 0.25, 2.0**-8  # of the way to the targets on one branch of closed loops
+LONGEST_STEP, MOST_CORRECTIONS = 0.5, 12  # rad or m of a joint in one of these, and iterations
 
 __all__ = ["InverseKinematics", "Target", "inverse_kinematics"]
 
@@ -65,9 +67,13 @@ def inverse_kinematics(
     fails, ``restarts`` times more from random positions, the same ones for the same ``seed``. Joints stay
     within their ``limits``. Only joints listed in ``free`` move, or all but those in ``frozen`` (names of
     joints or of degrees of freedom); the others keep q0. Revolute joints without limits end within half a
-    revolution of the start. Targets and q0 may have leading axes: each entry is solved independently. Closed
-    loops stay closed. The ``tolerance`` is in m and rad. If no solution is found, the result has the nearest
-    positions found and ``converged`` is False; with ``strict`` this raises an error.
+    revolution of the start. Targets and q0 may have leading axes: each entry is solved independently. The
+    ``tolerance`` is in m and rad. If no solution is found, the result has the nearest positions found and
+    ``converged`` is False; with ``strict`` this raises an error.
+
+    Closed loops stay closed. With q0 they stay on its branch: bodies go from there to their targets in a
+    straight line, and nothing starts from random positions. A target that cannot be reached so is not
+    reached, even if the loops could be assembled in another way that does.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.two_link(length=(0.4, 0.3))
@@ -78,6 +84,8 @@ def inverse_kinematics(
     expect_mechanism(mechanism)
     problem = problem_of(mechanism, targets, q0, limits, free, frozen)
     _check_settings(tolerance, max_iterations, restarts)
+    if mechanism.loops and q0 is not None:
+        return _result(problem, _on_branch(problem, tolerance, max_iterations), tolerance, strict)
     best = attempt(problem, problem.start, tolerance, max_iterations)
     rng = np.random.default_rng(seed)
     for _ in range(restarts):
@@ -88,6 +96,33 @@ def inverse_kinematics(
         found = attempt(again, again.elsewhere(rng), tolerance, max_iterations)
         best = best.improved(open_, found)
     return _result(problem, best, tolerance, strict)
+
+
+def _on_branch(problem: Problem, tolerance: float, max_iterations: int) -> Best:
+    """Positions on the way of all that is lacking to zero, from the start, on its branch of closed loops.
+
+    residual(q) = (1 - s) residual(q0) with s from 0 to 1, in steps in which no joint moves far.
+    """
+    q = problem.start.copy()
+    for row in range(len(q)):
+        pose, gap = closest(problem.mechanism, q[row], problem.moves)
+        q[row] = pose if is_closed(problem.mechanism, gap) else q[row]
+    first, share = problem.residual(q), np.zeros(len(q))
+    step, iterations = np.full(len(q), FIRST_STEP), np.zeros(len(q), dtype=np.int64)
+    going = np.arange(len(q))
+    while len(going):
+        ahead = np.minimum(share[going] + step[going], 1.0)
+        part = replace(problem.rows(going), rest=(1.0 - ahead)[:, None] * first[going])
+        found = attempt(part, q[going], tolerance, min(max_iterations, MOST_CORRECTIONS))
+        iterations[going] += found.iterations
+        good = (found.size <= tolerance) & (np.abs(found.q - q[going]).max(axis=1) <= LONGEST_STEP)
+        went = going[good]
+        q[went], share[went], step[went] = found.q[good], ahead[good], 2.0 * step[went]
+        step[going[~good]] *= 0.5
+        going = going[(share[going] < 1.0) & (step[going] >= SHORTEST)]
+    lacking = problem.residual(q)
+    cost = ((problem.weights * lacking) ** 2).sum(axis=1)
+    return Best(q, cost, largest_error(lacking), iterations)
 
 
 def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> None:
@@ -149,8 +184,9 @@ def _refuse(problem: Problem, q: Array, distance: Array, angle: Array, row: int,
         worst = int(np.argmax(lacking))
         if lacking[worst] > tolerance:
             beyond = f" with joint '{problem.followers.names[worst]}' {lacking[worst]:.3g} beyond its limit"
+    branch = " on the branch of q0" if problem.mechanism.loops else ""
     raise InputError(
         f"'{problem.mechanism.name}' does not reach the target of body '{problem.goals[k].body}'{where}: "
-        f"the nearest found is {distance[row, k]:.3g} m and {angle[row, k]:.3g} rad away{beyond}, "
+        f"the nearest found{branch} is {distance[row, k]:.3g} m and {angle[row, k]:.3g} rad away{beyond}, "
         f"allowed {tolerance:g}"
     )

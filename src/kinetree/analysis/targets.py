@@ -98,10 +98,14 @@ class Problem:
     upper: Array
     moves: Flags  # (n,)
     followers: Followers | None = None
+    rest: Array | None = None  # (rows, m): what may be lacking, on the way to the targets
 
     def rows(self, chosen: Integers) -> Problem:
         """Some of the problems."""
-        return replace(self, goals=tuple(g.rows(chosen) for g in self.goals), start=self.start[chosen])
+        goals, rest = tuple(g.rows(chosen) for g in self.goals), self.rest
+        return replace(
+            self, goals=goals, start=self.start[chosen], rest=None if rest is None else rest[chosen]
+        )
 
     def residual(self, q: Array) -> Array:
         """What is lacking (rows, m): of each target its position in m, then its orientation in rad.
@@ -120,7 +124,8 @@ class Problem:
             parts.append(self._padded(-constraints(self.mechanism, q).gap))
         if self.followers is not None:
             parts.append(self._padded(self.followers.lacking(q)))
-        return np.concatenate(parts, axis=-1)
+        lacking = np.concatenate(parts, axis=-1)
+        return lacking if self.rest is None else lacking - self.rest
 
     def _padded(self, rows: Array) -> Array:
         """Rows of loops or followers, with zeros so that they come in threes."""

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.rotation import cross
 from kinetree.analysis.kinematics import AxisMotion, axis_motion
 from kinetree.model.body import WORLD
 from kinetree.model.loop import Loop
@@ -137,9 +138,9 @@ class LoopRows:
         R_A, x_A, v_A, w_A, a_A, wd_A = _frame(motion, self.axis_A, self.rotation_A, self.position_A)
         R_B, x_B, v_B, w_B, a_B, wd_B = _frame(motion, self.axis_B, self.rotation_B, self.position_B)
         D = x_B - x_A
-        Dv = v_B - v_A - np.cross(w_A, D)
-        Da = a_B - a_A - np.cross(wd_A, D) - np.cross(w_A, np.cross(w_A, D)) - 2.0 * np.cross(w_A, Dv)
-        return CutMotion(R_A, R_B, D, x_B, Dv, Da, w_B - w_A, wd_B - wd_A - np.cross(w_A, w_B))
+        Dv = v_B - v_A - cross(w_A, D)
+        Da = a_B - a_A - cross(wd_A, D) - cross(w_A, cross(w_A, D)) - 2.0 * cross(w_A, Dv)
+        return CutMotion(R_A, R_B, D, x_B, Dv, Da, w_B - w_A, wd_B - wd_A - cross(w_A, w_B))
 
     def directions(self, cut: CutMotion) -> tuple[Array, Array, Array, Array]:
         """For every row: e and f in world axes, and the force F and moment N of a unit multiplier on B."""
@@ -148,7 +149,7 @@ class LoopRows:
         f = _turned(cut.R_B[..., k, :, :], self.f)
         rod = cut.D[..., k, :] / np.where(type_ == ROD, self.constant[:, None], 1.0)
         F = np.where(type_ == POINT, e, np.where(type_ == ROD, rod, 0.0))
-        N = np.where(type_ == DIRECTION, np.cross(f, e), 0.0)
+        N = np.where(type_ == DIRECTION, cross(f, e), 0.0)
         return e, f, F, N
 
     def gap(self, cut: CutMotion) -> Array:
@@ -193,7 +194,7 @@ class LoopRows:
         loop, axis, sign, row, pair = self.entries
         turns, sign = self.tree.turns[axis][:, None], sign[:, None]
         z, p = motion.rotation[..., 2][..., axis, :], motion.position[..., axis, :]
-        v = sign * np.where(turns, np.cross(z, cut.x_B[..., loop, :] - p), z)
+        v = sign * np.where(turns, cross(z, cut.x_B[..., loop, :] - p), z)
         w = sign * np.where(turns, z, 0.0)
         values: Array = (v[..., pair, :] * F[..., row, :] + w[..., pair, :] * N[..., row, :]).sum(axis=-1)
         return row, axis[pair], values
@@ -217,7 +218,7 @@ class LoopRows:
         e, f, F, _ = self.directions(cut)
         k = self.loop_of_row
         Dv, Da, w, wd = cut.Dv[..., k, :], cut.Da[..., k, :], cut.w[..., k, :], cut.wd[..., k, :]
-        turning = (e * (np.cross(wd, f) + np.cross(w, np.cross(w, f)))).sum(axis=-1)
+        turning = (e * (cross(wd, f) + cross(w, cross(w, f)))).sum(axis=-1)
         moving = (F * Da).sum(axis=-1)
         rod = (Dv * Dv).sum(axis=-1) / np.where(self.type == ROD, self.constant, 1.0)
         rate: Array = np.where(self.type == DIRECTION, turning, moving + np.where(self.type == ROD, rod, 0.0))
@@ -230,7 +231,7 @@ class LoopRows:
         """
         _, _, F, N = self.directions(cut)
         F, N = -multipliers[..., None] * F, -multipliers[..., None] * N
-        N = N + np.cross(cut.D[..., self.loop_of_row, :], F)
+        N = N + cross(cut.D[..., self.loop_of_row, :], F)
         total = np.zeros((*multipliers.shape[:-1], len(self.loops), 6), dtype=F.dtype)
         for row, loop in enumerate(self.loop_of_row):
             total[..., loop, :3] += F[..., row, :]
@@ -263,13 +264,13 @@ def _frame(motion: AxisMotion, axis: Integers, rotation: Array, position: Array)
     r = (R @ position[..., None])[..., 0]
     velocity, acceleration = motion.velocity[..., axis, :], motion.acceleration[..., axis, :]
     v, w, a, wd = velocity[..., :3], velocity[..., 3:], acceleration[..., :3], acceleration[..., 3:]
-    arm = np.cross(w, r)
+    arm = cross(w, r)
     return (
         R @ rotation,
         motion.position[..., axis, :] + r,
         v + arm,
         w,
-        a + np.cross(wd, r) + np.cross(w, arm),
+        a + cross(wd, r) + cross(w, arm),
         wd,
     )
 

@@ -46,7 +46,11 @@ class Constraints:
     motion: AxisMotion
     cut: CutMotion
     gap: Array  # (..., rows)
-    rate: Array  # second time derivative of the gap, (..., rows); at qdd = 0: the bias
+
+    @cached_property
+    def rate(self) -> Array:
+        """Second time derivative of the gap, (..., rows); at qdd = 0 the bias."""
+        return self.rows.second_rate(self.cut)
 
     @cached_property
     def J(self) -> Array:
@@ -79,7 +83,7 @@ def constraints(
         qd, qdd = qd @ coupling.matrix.T, qdd @ coupling.matrix.T
     motion = rows.motion(q, qd, qdd)
     cut = rows.cut_motion(motion)
-    return Constraints(rows, motion, cut, rows.gap(cut), rows.second_rate(cut))
+    return Constraints(rows, motion, cut, rows.gap(cut))
 
 
 def gap(mechanism: Mechanism, q: ArrayLike) -> Array:
