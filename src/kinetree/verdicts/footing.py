@@ -18,6 +18,7 @@ from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.margins import Verdicts
 
 LOADED = 0.05  # of the weight: a foot that carries less does not slip
+LASTS = 0.1  # s for which a depth must last to count
 STANDS = 1e-9  # m: a base lower than this above its feet has no height
 
 
@@ -240,11 +241,15 @@ class Footing:
         return {ABOVE: Finding(np.maximum(0.0, flat.max(axis=1)), allowed, "m", words)}
 
     def sinking(self, layer: float = 0.0) -> Findings:
-        """How deep contact points are in the ground, below a layer (m) that does not carry."""
+        """How deep contact points stay in the ground, below a layer (m) that does not carry.
+
+        Impacts that are over within a tenth of a second do not count.
+        """
         allowed = self.margins.sinking
         if allowed is None or not self.points:
             return {}
         depth = np.maximum(0.0, -self._point_heights() - layer)
+        depth = _lasting(depth, self.times)
         size, times, points = self.size, self.times, self.points
         flat = depth.reshape(len(depth), -1)
 
@@ -275,6 +280,22 @@ class Footing:
         for point in self.mechanism.contact_points:
             if point.name not in used:
                 yield point.body, f"the point '{point.name}'", point.position
+
+
+def _lasting(depth: Array, times: Array) -> Array:
+    """Depths (m, k, c), cut off above those that last for 0.1 s, or half of the time, altogether."""
+    if len(times) < 2:
+        return depth
+    share = np.zeros(len(times))
+    share[:-1] += 0.5 * np.diff(times)
+    share[1:] += 0.5 * np.diff(times)
+    least = min(LASTS, 0.5 * float(times[-1] - times[0]))
+    order = np.argsort(-depth, axis=1)
+    since = np.cumsum(share[order], axis=1)
+    first = np.argmax(since >= (1.0 - 1e-9) * least, axis=1)[:, None]
+    most = np.take_along_axis(depth, np.take_along_axis(order, first, axis=1), axis=1)
+    lasting: Array = np.minimum(depth, most)
+    return lasting
 
 
 def _angle(R: Array, up: Array) -> Array:
