@@ -283,3 +283,15 @@ def test_many_powers_of_ten_are_drawn_on_a_logarithmic_axis_and_a_plain_number_h
     motion["growth"] = (("time",), np.logspace(0, 9, 50), "1", "how errors grow")
     (ax,) = build_result("simulate", zoo.two_link(), motion).plot("growth").axes
     assert ax.get_yscale() == "log" and ax.get_ylabel() == "growth"
+
+
+def test_joints_choose_what_they_transmit(rng):
+    arm = zoo.gripper()
+    motion = small_motion(arm, rng, 5)
+    motion["reaction"] = rng.standard_normal((5, arm.n_bodies, 6))
+    motion["qdd"] = motion["tau"] = np.zeros((5, 4))
+    result = build_result("inverse", arm, motion)
+    link = arm.links[1]
+    panels = result_panels(result, ["reaction"], [link.joint.dof_names[0]])
+    shown = [line.label for panel in panels for line in panel.lines]
+    assert len(shown) == 6 and all(label.startswith(link.body.name) for label in shown)

@@ -361,8 +361,14 @@ class Mechanism:
 
 
 def size_in_words(mechanism: Mechanism) -> str:
-    """How many bodies and degrees of freedom there are, as in "1 body, 6 degrees of freedom"."""
+    """How many bodies and degrees of freedom there are, as in "1 body, 6 degrees of freedom".
+
+    With closed loops the coordinates are counted, as not all of them are free.
+    """
     bodies = counted(mechanism.n_bodies, "body", "bodies")
+    if mechanism.loops:
+        loops = counted(len(mechanism.loops), "closed loop", "closed loops")
+        return f"{bodies}, {counted(mechanism.n_dof, 'coordinate', 'coordinates')} in {loops}"
     return f"{bodies}, {counted(mechanism.n_dof, 'degree of freedom', 'degrees of freedom')}"
 
 

@@ -162,6 +162,8 @@ def _variable_panels(result: Result, name: str, joints: Sequence[str] | None) ->
         raise InputError(f"'{name}' ({listed(array.dims)}) is not a number over time and cannot be plotted")
     if joints is not None and "joint" in array.dims:
         array = array.sel(joint=list(joints))
+    elif joints is not None and "body" in array.dims:  # what is transmitted to a body, by its joint
+        array = array.sel(body=_bodies_of(result, joints))
     time = result.dataset["time"].values
     columns = columns_of(name, array)
     cases = len(array[array.dims[0]]) if array.dims[0] != "time" else 1
@@ -203,6 +205,13 @@ def _contact_panel(result: Result) -> list[Panel]:
     chosen = [k for k in range(len(names)) if touched[k] or not touched.any()]
     lines = [Line(names[k], time, size[:, k]) for k in chosen]
     return [Panel(f"magnitude of the {force.attrs['long_name']}", "contact force", "N", lines)]
+
+
+def _bodies_of(result: Result, joints: Sequence[str]) -> list[str]:
+    """The bodies that joints lead to."""
+    chosen = set(joints)
+    found = [link.body.name for link in result.mechanism.links if chosen & set(link.joint.dof_names)]
+    return list(dict.fromkeys(found))
 
 
 def _check_joints(result: Result, joints: Sequence[str] | None) -> None:

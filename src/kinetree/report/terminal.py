@@ -86,10 +86,14 @@ def joint_table(mechanism: Mechanism) -> Table:
 
 def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
     """Mechanisms by name, with one line about each."""
-    table = plain_table("name", "bodies", "dof", "description")
+    table = plain_table("name", "bodies", "dof", "coordinates", "description")
     for name, description, mechanism in models:
         table.add_row(
-            Text(name, style=NAME), str(mechanism.n_bodies), str(mechanism.n_dof), Text(description)
+            Text(name, style=NAME),
+            str(mechanism.n_bodies),
+            str(structure(mechanism).mobility),
+            str(mechanism.n_dof),
+            Text(description),
         )
     return table
 

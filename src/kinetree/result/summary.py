@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from kinetree.analysis.loops.structure import freedom_in_words
 from kinetree.errors import counted, listed
 
 if TYPE_CHECKING:
@@ -63,9 +64,8 @@ def headline(result: Result) -> str:
         return f"sweep of '{result.settings['study']['title']}', {sizes}"
     time = result.dataset["time"].values
     samples = counted(len(time), "sample", "samples")
-    dof = counted(result.mechanism.n_dof, "degree of freedom", "degrees of freedom")
     span = f"{time[0]:g} s" if len(time) == 1 else f"{time[0]:g} to {time[-1]:g} s"
-    return f"{result.task} '{result.mechanism.name}', {dof}, {samples}, {span}"
+    return f"{result.task} '{result.mechanism.name}', {freedom_in_words(result.mechanism)}, {samples}, {span}"
 
 
 def _notes(result: Result) -> list[str]:

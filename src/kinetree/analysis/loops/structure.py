@@ -17,7 +17,7 @@ from scipy.sparse import csgraph
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.assembly import closest, is_closed, nearer
 from kinetree.analysis.loops.system import RANK, constraints, loop_rows, rank_of, spaces
-from kinetree.errors import AssemblyError, InputError, listed
+from kinetree.errors import AssemblyError, InputError, counted, listed
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers, Tree
@@ -227,6 +227,23 @@ def walk(mechanism: Mechanism, q: Array, steps: int = WALK) -> list[Array]:
         q, before = pose, ahead / WALK_STEP
         poses.append(pose)
     return poses
+
+
+def freedom_in_words(mechanism: Mechanism) -> str:
+    """The degrees of freedom, with closed loops as many as the mobility.
+
+    >>> import kinetree as kt
+    >>> freedom_in_words(kt.zoo.four_bar()), freedom_in_words(kt.zoo.two_link())
+    ('1 degree of freedom (3 coordinates)', '2 degrees of freedom')
+    """
+    n = mechanism.n_dof
+    if not mechanism.loops:
+        return counted(n, "degree of freedom", "degrees of freedom")
+    try:
+        free = structure(mechanism).mobility
+    except AssemblyError:
+        return f"{n} coordinates in loops that cannot be closed"
+    return f"{counted(free, 'degree of freedom', 'degrees of freedom')} ({n} coordinates)"
 
 
 def _counted(mechanism: Mechanism) -> LoopStructure:

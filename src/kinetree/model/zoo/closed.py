@@ -27,7 +27,7 @@ def four_bar(variant: str = "table10.3") -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.four_bar()
-    Mechanism('four_bar', 3 bodies, 3 degrees of freedom)
+    Mechanism('four_bar', 3 bodies, 3 coordinates in 1 closed loop)
     """
     if variant not in FOUR_BAR_VARIANTS:
         raise InputError(f"four_bar: {unknown_name('variant', variant, FOUR_BAR_VARIANTS)}")
@@ -55,7 +55,7 @@ def robotic_leg() -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.robotic_leg()
-    Mechanism('robotic_leg', 7 bodies, 7 degrees of freedom)
+    Mechanism('robotic_leg', 7 bodies, 7 coordinates in 3 closed loops)
     """
     robot = Builder("robotic_leg", gravity=DOWN_Y)
     crank = _bar(robot.world.revolute("crank_pivot"), "crank", 0.01, 0.025)
@@ -87,7 +87,7 @@ def three_rrr() -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.three_rrr()
-    Mechanism('three_rrr', 7 bodies, 7 degrees of freedom)
+    Mechanism('three_rrr', 7 bodies, 7 coordinates in 2 closed loops)
     """
     robot = Builder("three_rrr", gravity=DOWN_Y)
     side = 0.4

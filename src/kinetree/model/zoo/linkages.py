@@ -88,7 +88,7 @@ def slider_crank(crank: float = 0.1, rod: float = 0.3, offset: float = 0.0) -> M
 
     >>> import kinetree as kt
     >>> kt.zoo.slider_crank()
-    Mechanism('slider_crank', 3 bodies, 3 degrees of freedom)
+    Mechanism('slider_crank', 3 bodies, 3 coordinates in 1 closed loop)
     """
     _positive("slider_crank", crank=crank, rod=rod)
     if not abs(number(offset, "slider_crank: offset")) < rod:
@@ -110,7 +110,7 @@ def five_bar(base: float = 0.3, proximal: float = 0.3, distal: float = 0.4) -> M
 
     >>> import kinetree as kt
     >>> kt.zoo.five_bar()
-    Mechanism('five_bar', 4 bodies, 4 degrees of freedom)
+    Mechanism('five_bar', 4 bodies, 4 coordinates in 1 closed loop)
     """
     _positive("five_bar", base=base, proximal=proximal, distal=distal)
     linkage = Plane("five_bar")
@@ -136,7 +136,7 @@ def n_four_bar(n: int = 2) -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.n_four_bar()
-    Mechanism('n_four_bar', 5 bodies, 5 degrees of freedom)
+    Mechanism('n_four_bar', 5 bodies, 5 coordinates in 2 closed loops)
     """
     _count("n_four_bar", n)
     linkage = Plane("n_four_bar")
@@ -163,7 +163,7 @@ def scissor_lift(n: int = 3, bar: float = 1.0) -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.scissor_lift()
-    Mechanism('scissor_lift', 7 bodies, 7 degrees of freedom)
+    Mechanism('scissor_lift', 7 bodies, 7 coordinates in 4 closed loops)
     """
     _count("scissor_lift", n)
     _positive("scissor_lift", bar=bar)
@@ -198,7 +198,7 @@ def jansen_leg(scale: float = 0.01) -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.jansen_leg()
-    Mechanism('jansen_leg', 7 bodies, 7 degrees of freedom)
+    Mechanism('jansen_leg', 7 bodies, 7 coordinates in 3 closed loops)
     """
     _positive("jansen_leg", scale=scale)
     linkage = Plane("jansen_leg")
@@ -218,7 +218,7 @@ def jansen_walker(pairs: int = 3, scale: float = 0.005) -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.jansen_walker()
-    Mechanism('jansen_walker', 38 bodies, 40 degrees of freedom)
+    Mechanism('jansen_walker', 38 bodies, 40 coordinates in 18 closed loops)
     """
     _positive("jansen_walker", scale=scale)
     _count("jansen_walker", pairs)
@@ -282,7 +282,7 @@ def bricard() -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.bricard()
-    Mechanism('bricard', 5 bodies, 5 degrees of freedom)
+    Mechanism('bricard', 5 bodies, 5 coordinates in 1 closed loop)
     """
     robot = Builder("bricard", gravity=DOWN_Y)
     handle: BodyHandle = robot.world

@@ -21,7 +21,7 @@ def stewart(base: float = 0.35, platform: float = 0.25, height: float = 0.5) -> 
 
     >>> import kinetree as kt
     >>> kt.zoo.stewart()
-    Mechanism('stewart', 13 bodies, 24 degrees of freedom)
+    Mechanism('stewart', 13 bodies, 24 coordinates in 6 closed loops)
     """
     _positive("stewart", base=base, platform=platform, height=height)
     robot = Builder("stewart")
@@ -55,7 +55,7 @@ def delta(arm: float = 0.2, rod: float = 0.45, base: float = 0.2, platform: floa
 
     >>> import kinetree as kt
     >>> kt.zoo.delta()
-    Mechanism('delta', 10 bodies, 21 degrees of freedom)
+    Mechanism('delta', 10 bodies, 21 coordinates in 6 closed loops)
     """
     _positive("delta", arm=arm, rod=rod, base=base, platform=platform)
     out = base + arm - platform

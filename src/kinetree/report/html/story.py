@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.analysis.loops.structure import freedom_in_words
 from kinetree.errors import listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.frames import leading_dimension, motion_names
@@ -59,7 +60,7 @@ def facts(result: Result) -> dict[str, str]:
     """A few figures with their names."""
     time = result.time.values
     found = {"mechanism": result.mechanism.name, "task": result.task}
-    found["degrees of freedom"] = str(result.mechanism.n_dof)
+    found["degrees of freedom"] = re.sub(" degrees? of freedom", "", freedom_in_words(result.mechanism))
     found["mass"] = f"{result.mechanism.mass:.4g} kg"
     found["time"] = f"{time[-1] - time[0]:.4g} s"
     found["samples"] = str(len(time))
@@ -96,7 +97,7 @@ def _what(result: Result) -> str:
     """What was done."""
     mechanism, time = result.mechanism, result.time.values
     span = f"{time[-1] - time[0]:.4g} s"
-    size = f"{_counted(mechanism.n_dof, 'degree')} of freedom, {mechanism.mass:.4g} kg"
+    size = f"{freedom_in_words(mechanism)}, {mechanism.mass:.4g} kg"
     who = f"the mechanism {mechanism.name} ({size})"
     settings = result.settings
     law = settings.get("law", "none")
