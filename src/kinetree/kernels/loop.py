@@ -292,7 +292,7 @@ def eliminate(pivots, targets, matrix, unknowns, n):
     for k in range(n):
         pivot = matrix.A[k]
         inverse = 1.0 / (pivot - pivots.soft[k])
-        if pivots.multiplier[k] and not pivots.soft[k] > 0.0:
+        if pivots.multiplier[k] and not pivots.is_soft[k]:
             inverse = where_less(-pivot, DROPPED * unknowns.size[k], 0.0 * pivot, inverse)
         matrix.A[k] = inverse
         for i in range(first, first + pivots.below[k]):
@@ -340,14 +340,14 @@ def take_out(loops, rows, pivots, unknowns, spares, j, is_force):
     n_rows, part, size = loops.n_rows[0], 0.0 * unknowns.x[0], 0.0 * unknowns.x[0]
     for k in range(n_rows):
         c, v = rows.unknown[k], spares.v[j * n_rows + k]
-        if pivots.soft[c] > 0.0:
+        if pivots.is_soft[c]:
             weighed = pivots.soft[c] * v
             size = size + weighed * v
             part = part + (v if is_force else weighed) * unknowns.x[c]
     share = part / size
     for k in range(n_rows):
         c, v = rows.unknown[k], spares.v[j * n_rows + k]
-        if pivots.soft[c] > 0.0:
+        if pivots.is_soft[c]:
             unknowns.x[c] = unknowns.x[c] - share * (pivots.soft[c] * v if is_force else v)
 
 
@@ -372,7 +372,7 @@ def find_spares(loops, rows, pivots, below, starts, matrix, unknowns, spares):
             grown = 0.0 * matrix.A[0]
             for k in range(n_rows):
                 c = rows.unknown[k]
-                if pivots.soft[c] > 0.0:
+                if pivots.is_soft[c]:
                     grown = grown + pivots.soft[c] * spares.v[j * n_rows + k] * unknowns.x[c]
                     spares.v[j * n_rows + k] = unknowns.x[c]
             spares.v[count * n_rows + j] = grown / size
@@ -514,7 +514,7 @@ def judge(loops, rows, pivots, owners, matrix, unknowns, gaps, spares, verdict):
         inverse = matrix.A[i]
         if pivots.motion[i]:
             least = larger(-1.0 / (inverse * unknowns.size[i]), least)
-        if pivots.multiplier[i] and not pivots.soft[i] > 0.0:
+        if pivots.multiplier[i] and not pivots.is_soft[i]:
             found = 1.0 / (inverse * pivots.usual[i])
             share = where_less(inverse, 0.0, larger(found, share), share)
             dropped = dropped + where_less(inverse, 0.0, zero, 1.0)

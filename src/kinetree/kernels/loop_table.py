@@ -74,7 +74,8 @@ PIVOT = Layout(
     multiplier=int,  # 1: of a row of a loop
     motion=int,  # 1: of an axis or of a segment's motion
     usual=1,  # its size in ordinary poses; much smaller ones tell that a singular position is near
-    soft=1,  # what is taken from the diagonal: not zero where rows are redundant in turn
+    is_soft=int,  # 1: of a row that is redundant in turn with others
+    soft=1,  # what is taken from its diagonal, else 0
 )
 TARGET = Layout(world=False, constant=True, slot=int)  # of the updates, in the order of the kernel
 BELOW = Layout(world=False, constant=True, unknown=int)

@@ -24,6 +24,7 @@ from kinetree.analysis.loops.program import LoopProgram, loop_program
 from kinetree.analysis.loops.structure import regular_pose
 from kinetree.analysis.loops.system import (
     CLOSED,
+    RANK,
     constraints,
     loop_rows,
     losing,
@@ -38,7 +39,6 @@ from kinetree.model.tree import Flags
 from kinetree.state import independent_axes, state_name
 
 REGULAR = 1e-9  # share of its usual size above which pivots of rows lose no digits that count
-LOST = 1e-6  # singular values beside the largest at singular poses, which iterations reach only so nearly
 REFINED = 1e-4  # the same of the product of pivots of soft rows, from which on refinements converge
 
 
@@ -135,7 +135,7 @@ def refuse_singular(mechanism: Mechanism, J: Array, at_start: bool = False) -> N
     """
     usual = loop_program(mechanism).rank
     sizes = np.linalg.svd(J, compute_uv=False)
-    ranks = (sizes > LOST * sizes[..., :1]).sum(axis=-1)
+    ranks = (sizes > RANK * sizes[..., :1]).sum(axis=-1)
     if (ranks >= usual).all():
         return
     place = tuple(int(k) for k in np.argwhere(ranks < usual)[0])

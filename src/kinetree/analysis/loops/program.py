@@ -125,6 +125,7 @@ def soften(mechanism: Mechanism, tables: LoopTables, chosen: ChosenRows, poses: 
     words[: len(group), ROW.places["group"][0]] = group
     places = words[soft, start]
     tables.tables["pivots"][places, PIVOT.places["soft"][0]] = SOFT * mean[np.array(chosen.kept)[soft]]
+    tables.tables["pivots"].view(np.int64)[places, PIVOT.places["is_soft"][0]] = 1
     owner = np.repeat(np.arange(len(chosen.spare)), chosen.spare)
     starts = np.zeros((len(owner), tables.n_rows))
     starts[:, : len(group)] = np.random.default_rng(0).standard_normal((len(owner), len(group)))

@@ -196,7 +196,7 @@ def regularity(views):
                 if rows.group[k] == group and part < smallest:
                     smallest, worst = part, place
     for k in range(loops.n_unknowns[0]):
-        is_hard = pivots.multiplier[k] and not pivots.soft[k] > 0.0
+        is_hard = pivots.multiplier[k] and not pivots.is_soft[k]
         if is_hard and pivots.usual[k] > 0.0:  # of a row that counts
             share = 1.0 / abs(matrix.A[k] * pivots.usual[k]) if matrix.A[k] != 0.0 else 0.0
             if share < least:
