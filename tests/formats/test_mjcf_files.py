@@ -30,7 +30,7 @@ NOT_MODELS = {
     "<mujoco><worldbody>": "not well-formed XML",
     "<robot name='r'><link name='a'/></robot>": "line 1, .*<mujoco>, got <robot>",
     "<!DOCTYPE mujoco [<!ENTITY a 'b'>]><mujoco/>": "document type declarations",
-    "<mujoco xmlns='http://example.com'/>": "no namespaces",
+    "<mujoco><option xmlns='http://example.com'/></mujoco>": "no namespaces",
     model("<wrold/>"): "MuJoCo refuses it: .*unrecognized element.*'wrold', line 2",
     model("<option gravity='1 2'/>"): "MuJoCo refuses it: .*'gravity'.*'option', line 2",
     model("", "<body><joint/></body>"): "MuJoCo refuses it: .*mass and inertia.*line 3",

@@ -33,7 +33,7 @@ from kinetree.formats.mjcf_bodies import mechanism_from_compiled
 from kinetree.formats.mjcf_compiled import CompiledModel
 from kinetree.formats.mjcf_missing import compiled_without
 from kinetree.formats.mjcf_shapes import ShapeReader
-from kinetree.formats.passed_over import warn_of_unphysical
+from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.model.mechanism import Mechanism
 
@@ -74,7 +74,8 @@ def load_mjcf(
     file = Path(path)
     inside = MeshFolder.around(file, folder)
     region = _Region(inside, 0 if strict or folder is not None else HIGHEST)
-    elements = _all_elements(file, region)
+    passed = PassedOver(str(path), strict)
+    elements = _all_elements(file, region, passed)
     _check_main(elements[0])
     missing = _missing_assets(elements, region)
     _check_no_nan(elements)
@@ -85,7 +86,9 @@ def load_mjcf(
     if missing and not strict:
         compiled.left_out.append(f"missing meshes and textures ({listed(missing, 4)})")
     shapes = ShapeReader(compiled, inside, elements)
-    return _mechanism(compiled, shapes, allow_unphysical, strict, file.stem, str(path), choice)
+    mechanism = _mechanism(compiled, shapes, allow_unphysical, strict, file.stem, str(path), choice)
+    passed.warn(stacklevel=3)
+    return mechanism
 
 
 def mechanism_from_mjcf(
@@ -98,7 +101,8 @@ def mechanism_from_mjcf(
     if not isinstance(text, str):
         raise InputError(f"an MJCF text must be a text, got {type(text).__name__}")
     mujoco = _mujoco()
-    elements = list(_with_descendants(parse_xml(text, source)))
+    passed = PassedOver(source, strict)
+    elements = list(_with_descendants(parse_xml(text, source, passed)))
     _check_main(elements[0])
     for element in elements:
         for name in _file_names(element):
@@ -109,7 +113,9 @@ def mechanism_from_mjcf(
     _check_no_nan(elements)
     compiled = _compiled(mujoco, mujoco.MjModel.from_xml_string, text, source)
     shapes = ShapeReader(compiled, MeshFolder(), elements)
-    return _mechanism(compiled, shapes, allow_unphysical, strict, source, source, ContactChoice())
+    mechanism = _mechanism(compiled, shapes, allow_unphysical, strict, source, source, ContactChoice())
+    passed.warn(stacklevel=2)
+    return mechanism
 
 
 def _mujoco() -> Any:
@@ -195,14 +201,14 @@ class _Region(NamedTuple):
         )
 
 
-def _all_elements(main: Path, region: _Region) -> list[Element]:
+def _all_elements(main: Path, region: _Region, passed: PassedOver) -> list[Element]:
     """Every element of a file and of the model files it refers to, those of the file itself first."""
     elements: list[Element] = []
     seen = {_identity(main)}
     waiting: list[tuple[Path, ...]] = [(main,)]  # files to read, each after those that led to it
     while waiting:
         chain = waiting.pop(0)
-        found = list(_with_descendants(parse_xml(read_text(chain[-1]), str(chain[-1]))))
+        found = list(_with_descendants(parse_xml(read_text(chain[-1]), str(chain[-1]), passed)))
         elements += found
         for file in _model_files(found, chain, region):
             if _identity(file) not in seen:

@@ -36,7 +36,7 @@ class Documents:
     def root(self, content: str | bytes, source: str, folder: MeshFolder) -> Element:
         """The root element of a file."""
         if source not in self._roots:
-            root = parse_xml(content, source)
+            root = parse_xml(content, source, self.passed)
             if root.tag not in ROOTS:
                 raise FileError(f"{root.place}: the root element of an SDF file is <sdf>, got <{root.tag}>")
             self._roots[source] = root

@@ -105,7 +105,7 @@ def mechanism_from_urdf(
         raise InputError(f"a URDF text must be a text, got {type(text).__name__}; use load_urdf for files")
     options = UrdfOptions(allow_unphysical, floating_base, None, strict)
     passed = PassedOver(source, strict)
-    mechanism = _mechanism(parse_xml(text, source), MeshFolder.only(folder), options, passed)
+    mechanism = _mechanism(parse_xml(text, source, passed), MeshFolder.only(folder), options, passed)
     _warn(mechanism, options, passed)
     return mechanism
 
@@ -122,9 +122,11 @@ def read_robot(
     file: Path, folder: MeshFolder, options: UrdfOptions, passed: PassedOver
 ) -> tuple[Element, MeshFolder]:
     """The root element of a file, macros expanded, and the folders with the packages that macros name."""
-    robot = parse_xml(file_content(file), passed.source)
+    heard = PassedOver(passed.source, passed.strict)
+    robot = parse_xml(file_content(file), passed.source, heard)
     if has_macros(robot, file):
         return expanded(file, folder, options.arguments, passed)
+    passed.remarks += heard.remarks
     if options.arguments:
         raise InputError(
             f"{file}: has no xacro macros and takes no arguments, got {listed(options.arguments)}"

@@ -129,7 +129,7 @@ class _Expansion:
         self.uris.update(
             x.decode(errors="replace") for x in re.findall(rb"xmlns:xacro\s*=\s*[\"']([^\"']*)[\"']", content)
         )
-        return parse_xml(content, source)
+        return parse_xml(content, source, self.passed)
 
     def _check_readable(self, file: Path, what: str) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
@@ -13,10 +13,16 @@ import defusedxml.ElementTree
 from defusedxml.common import DefusedXmlException
 
 from kinetree.algebra.arrays import Array, frozen
-from kinetree.errors import FileError, ModelError, cut
+from kinetree.errors import FileError, ModelError, cut, listed
+from kinetree.formats.passed_over import PassedOver
 
 DEEPEST = 500  # elements inside each other, about as in MuJoCo: a chain in MJCF is as deep as it is long
 CUT_OFF = {expat.codes[text] for text in (expat.XML_ERROR_NO_ELEMENTS, expat.XML_ERROR_UNCLOSED_TOKEN)}
+_NO_TAGS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))  # nothing between these is a tag
+_TAG = re.compile(r"<[^<>]*>")
+_TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
+_TAG_NAME = re.compile(r"<[A-Za-z_][\w.:-]*")
+_PREFIX = re.compile(r"(?:</?|\s)([A-Za-z_][\w.-]*):[A-Za-z_]")
 
 Made = TypeVar("Made")
 
@@ -37,6 +43,15 @@ class Element:
     children: list[Element] = field(default_factory=list)
     content: str = ""
     parts: list[str | Element] = field(default_factory=list)
+
+    @property
+    def plain_tag(self) -> str:
+        """The tag without its namespace."""
+        return self.tag.rpartition("}")[2]
+
+    def is_of(self, space: str) -> bool:
+        """Whether the tag has a namespace with this word in it, such as 'drake'."""
+        return self.tag.startswith("{") and space in self.tag.partition("}")[0]
 
     @property
     def place(self) -> str:
@@ -140,15 +155,29 @@ def _comma(words: list[str]) -> str:
     return "; write a decimal point, not a comma" if decimal else ""
 
 
-def parse_xml(content: str | bytes, source: str) -> Element:
+def parse_xml(content: str | bytes, source: str, passed: PassedOver | None = None) -> Element:
     """The root element; ``source`` names the text in messages.
 
     Document type declarations are refused, and with them every entity: they could read other files or grow
-    without bound.
+    without bound. With ``passed``, faults that other readers of XML do not mind are noted there and mended:
+    '--' inside a comment, prefixes that no xmlns declares, and a namespace of the root element.
     """
     if not content.strip():
         raise FileError(f"{source} is empty; an XML document is expected")
     content = _declared_first(content)
+    root = _parsed(content, source, passed is not None)
+    if root is None:
+        assert passed is not None
+        mended = _mended(content, source, passed)
+        root = _parsed(mended, source, False)
+        assert root is not None
+    if passed is not None and root.tag.startswith("{"):
+        _take_off_namespace(root, passed)
+    return root
+
+
+def _parsed(content: str | bytes, source: str, is_tolerant: bool) -> Element | None:
+    """The root element; None where a tolerant reader may mend the text."""
     builder = _Builder(source)
     parser: Any = defusedxml.ElementTree.DefusedXMLParser(target=builder, forbid_dtd=True)
     builder.expat = parser.parser
@@ -161,6 +190,9 @@ def parse_xml(content: str | bytes, source: str) -> Element:
             "are not allowed; write the document without them"
         ) from None
     except ParseError as reason:
+        text = _text(content) if is_tolerant else ""
+        if _bad_comments(text) or _undeclared(text):
+            return None
         hint = "; the text seems to be cut off" if reason.code in CUT_OFF and builder.root else ""
         raise FileError(f"{source} is not well-formed XML: {reason}{hint}") from None
     except FileError:
@@ -170,6 +202,98 @@ def parse_xml(content: str | bytes, source: str) -> Element:
     if builder.root is None:
         raise FileError(f"{source} holds no XML element")
     return builder.root
+
+
+# ---- faults that other readers do not mind ----------------------------------------------------------------
+
+
+def _text(content: str | bytes) -> str:
+    """The text of a document in UTF-8; bytes of other encodings stay as they are."""
+    return content if isinstance(content, str) else content.decode("utf-8", "surrogateescape")
+
+
+def _without_tags(text: str) -> Iterator[tuple[int, int, bool]]:
+    """From where to where comments, sections of characters and instructions go, and which are comments."""
+    k = text.find("<")
+    while k >= 0:
+        end = k + 1
+        for opening, closing in _NO_TAGS:
+            if text.startswith(opening, k):
+                found = text.find(closing, k + len(opening))
+                if found < 0:
+                    return
+                end = found + len(closing)
+                yield k, end, opening == "<!--"
+        k = text.find("<", end)
+
+
+def _bad_comments(text: str) -> list[tuple[int, int]]:
+    """Comments with '--' inside, or a '-' at their end."""
+    parts = [(start, end) for start, end, is_comment in _without_tags(text) if is_comment]
+    return [(start, end) for start, end in parts if "--" in text[start + 4 : end - 2]]
+
+
+def _undeclared(text: str) -> list[str]:
+    """Prefixes that are used and nowhere declared."""
+    kept, last = [], 0
+    for start, end, _ in _without_tags(text):
+        kept.append(text[last:start])
+        last = end
+    tags = [_TEXT.sub("", tag) for tag in _TAG.findall("".join([*kept, text[last:]]))]
+    used = {prefix for tag in tags for prefix in _PREFIX.findall(tag)}
+    declared = {name for tag in tags for name in re.findall(r"\sxmlns:([\w.-]+)\s*=", tag)}
+    return sorted(used - declared - {"xml", "xmlns"})
+
+
+def _first_tag(text: str) -> re.Match[str] | None:
+    """The name of the first tag."""
+    last = 0
+    for start, end, _ in (*_without_tags(text), (len(text), len(text), False)):
+        found = _TAG_NAME.search(text, last, start)
+        if found is not None:
+            return found
+        last = end
+    return None
+
+
+def _mended(content: str | bytes, source: str, passed: PassedOver) -> str | bytes:
+    """The text with blanks for the dashes of comments, and unknown prefixes declared; lines stay lines.
+
+    Only the inside of comments changes, and the first tag: what is a tag for other readers stays one here.
+    """
+    text = _text(content)
+    bad, prefixes = _bad_comments(text), _undeclared(text)
+    if bad:
+        line = text.count("\n", 0, bad[0][0]) + 1
+        said = f"{source}, line {line}: a comment of XML may not contain '--', nor end with '-'"
+        passed.note("xml-fault", "'--' inside comments", said)
+        parts, last = [], 0
+        for start, end in bad:
+            parts += [text[last : start + 4], text[start + 4 : end - 3].replace("-", " ")]
+            last = end - 3
+        text = "".join([*parts, text[last:]])
+    if prefixes:
+        said = f"{source}: no xmlns declares {listed(prefixes)}, used as a prefix"
+        passed.note("xml-fault", f"prefixes without xmlns ({listed(prefixes)})", said)
+        root = _first_tag(text)
+        if root is not None:
+            added = "".join(f' xmlns:{prefix}="{prefix}"' for prefix in prefixes)
+            text = text[: root.end()] + added + text[root.end() :]
+    return text if isinstance(content, str) else text.encode("utf-8", "surrogateescape")
+
+
+def _take_off_namespace(root: Element, passed: PassedOver) -> None:
+    """Take the namespace of the root element off all elements that share it."""
+    space, _, plain = root.tag.partition("}")
+    said = (
+        f"{root.source}, line {root.line}: <{plain}> has the namespace '{cut(space[1:])}', which is ignored"
+    )
+    passed.note("xml-fault", f"namespace of <{plain}>", said)
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        element.tag = element.tag.removeprefix(space + "}")
+        waiting.extend(element.children)
 
 
 def _declared_first(content: str | bytes) -> str | bytes:

@@ -54,6 +54,7 @@ def _sdf(path: Path, options: dict[str, Any]) -> list[Finding]:
 
 def _mjcf(path: Path, options: dict[str, Any]) -> list[Finding]:
     """MuJoCo compiles the file and stops at its first fault."""
+    from kinetree.formats.passed_over import PassedOver
     from kinetree.formats.xml_file import parse_xml
     from kinetree.lint.urdf import placed
     from kinetree.model.suspicions import suspicions
@@ -69,4 +70,4 @@ def _mjcf(path: Path, options: dict[str, Any]) -> list[Finding]:
         Finding(file, None, WARNING, "not-used", str(warning.message).removeprefix(f"{file}: "))
         for warning in heard
     ]
-    return found + placed(suspicions(mechanism), parse_xml(read_text(path), file), file)
+    return found + placed(suspicions(mechanism), parse_xml(read_text(path), file, PassedOver(file)), file)

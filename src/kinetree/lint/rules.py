@@ -20,6 +20,11 @@ RULES = {
     "unreadable-file": Rule(ERROR, "The file cannot be read.", "Give the path of a text file in UTF-8."),
     "syntax": Rule(ERROR, "The file is not valid TOML or XML.", "Look at the line named, and the one before "
                                                                 "it."),
+    "xml-fault": Rule(
+        WARNING, "A fault of XML that most readers accept: '--' in a comment, a prefix without xmlns, a "
+                 "namespace of the root element.",
+        "Correct the line named; nothing else changes.",
+    ),
     "unknown-key": Rule(ERROR, "An unknown key.", "A typo? The nearest is named."),
     "unknown-element": Rule(
         WARNING, "An element or attribute that URDF does not have; it is ignored.",

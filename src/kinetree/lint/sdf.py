@@ -26,7 +26,7 @@ def check_sdf(
     """The findings in an SDF file: the first that makes it unreadable, and what is ignored."""
     file = str(path)
     try:
-        document = parse_xml(file_content(path), file)
+        document = parse_xml(file_content(path), file, PassedOver(file))
     except FileError as error:
         return of_error(error, file, "syntax")
     passed = PassedOver(file)
