@@ -12,6 +12,7 @@ from kinetree.formats.mjcf_compiled import CompiledModel, address, newer_value
 from kinetree.model.actuator import UNLIMITED, Actuator, Range
 from kinetree.model.joint import Mimic
 
+GROUPS = 31  # of actuators, that can be switched off by number
 LAGS = ("filter", "filterexact")  # dynamics that end where the control is
 
 
@@ -29,8 +30,13 @@ def actuators(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> tuple[lis
     numbers: list[int] = []
     strange: list[str] = []
     lagging: list[str] = []
+    lost: dict[str, list[str]] = {}
     for k in range(len(m.actuator_trntype)):
         name = compiled.name("ACTUATOR", k) or f"actuator{k}"
+        reason = _reason_left_out(compiled, k)
+        if reason:
+            lost.setdefault(reason, []).append(name)
+            continue
         arms = transmission(compiled, k)
         kinds = [
             compiled.label(enumeration, values[k])
@@ -47,6 +53,8 @@ def actuators(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> tuple[lis
             continue
         if kinds[0] in LAGS:
             lagging.append(name)
+        if np.any(newer_value(m, "actuator_delay", k)):
+            lost.setdefault("delays of actuators", []).append(name)
         made.append(_actuator(compiled, k, name, independent_arms(compiled, arms, mimics), kinds[2]))
         numbers.append(k)
     if strange:
@@ -55,7 +63,30 @@ def actuators(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> tuple[lis
         )
     if lagging:
         compiled.left_out.append(f"actuator dynamics ({listed(lagging)})")
+    compiled.left_out += [f"{what} ({listed(names)})" for what, names in lost.items()]
     return made, numbers
+
+
+def is_off(compiled: CompiledModel, k: int) -> bool:
+    """Whether an actuator is switched off, alone or with all others."""
+    m = compiled.m
+    group, off = int(m.actuator_group[k]), int(getattr(m.opt, "disableactuator", 0))
+    return not compiled.works("ACTUATION") or (0 <= group < GROUPS and bool(off >> group & 1))
+
+
+def _reason_left_out(compiled: CompiledModel, k: int) -> str:
+    """Why an actuator does not become one here, whatever its parameters, or nothing."""
+    if is_off(compiled, k):
+        return "actuators that are switched off"
+    if is_plugin(compiled, k):
+        return "actuators whose force a plugin computes"
+    at_site = compiled.label("mjtTrn", compiled.m.actuator_trntype[k]) == "site"
+    return "forces of actuators at sites, such as thrusters" if at_site else ""
+
+
+def is_plugin(compiled: CompiledModel, k: int) -> bool:
+    """Whether a plugin computes the force of an actuator."""
+    return hasattr(compiled.m, "actuator_plugin") and int(compiled.m.actuator_plugin[k]) >= 0
 
 
 def transmission(compiled: CompiledModel, k: int) -> Arms | None:

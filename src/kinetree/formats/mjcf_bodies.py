@@ -16,7 +16,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, listed
 from kinetree.formats.contact_choice import ContactChoice
 from kinetree.formats.mjcf_actuators import actuators
 from kinetree.formats.mjcf_compiled import (
@@ -52,6 +52,7 @@ def mechanism_from_compiled(
     """The mechanism; what it cannot hold is listed in ``compiled.left_out``."""
     m = compiled.m
     note_physics_left_out(compiled)
+    by_motors = _compensated_by_motors(compiled)
     loops, mimics = equalities(compiled)
     ropes = tendons(compiled, mimics, bool(loops))
     joints = [
@@ -61,7 +62,12 @@ def mechanism_from_compiled(
     links: list[Link] = []
     for b in range(1, m.nbody):
         inertia = _inertia(compiled, b, allow_unphysical)
-        body = Body(compiled.bodies[b], inertia, shapes.shapes_of(b), _compensation(compiled, b))
+        body = Body(
+            compiled.bodies[b],
+            inertia,
+            shapes.shapes_of(b),
+            0.0 if b in by_motors else _compensation(compiled, b),
+        )
         links += _links(compiled, b, body, joints)
     dampers = tuple(_dampers(compiled, links))
     links += [*_rotors(compiled, joints), *ropes.links]
@@ -256,6 +262,40 @@ def _note_joint_left_out(compiled: CompiledModel, j: int) -> None:
     if lost:
         name = f"{compiled.joint_type(j)} joint '{compiled.joints[j]}'"
         compiled.left_out.append(f"{', '.join(lost)} of {name}")
+
+
+def _compensated_by_motors(compiled: CompiledModel) -> set[int]:
+    """Bodies whose gravity compensation is part of the torques of the motors (actuatorgravcomp).
+
+    Their weight is a load of these joints. Where only some of the joints that carry a body do so, it counts
+    as compensated from outside.
+    """
+    m = compiled.m
+    found, mixed = set[int](), list[int]()
+    for b in range(1, m.nbody):
+        if not _compensation(compiled, b):
+            continue
+        by_motors = [bool(newer_value(m, "jnt_actgravcomp", j)) for j in _carrying(compiled, b)]
+        if all(by_motors):
+            found.add(b)
+        elif any(by_motors):
+            mixed.append(b)
+    for what, bodies in (
+        ("controls that compensate gravity (actuatorgravcomp); torques include the weight of", sorted(found)),
+        ("part of the motors in gravity compensation (actuatorgravcomp) of", mixed),
+    ):
+        if bodies:
+            compiled.left_out.append(f"{what} {listed((compiled.bodies[b] for b in bodies), 6)}")
+    return found
+
+
+def _carrying(compiled: CompiledModel, b: int) -> list[int]:
+    """The joints between the world and a body."""
+    m, joints = compiled.m, list[int]()
+    while b > 0:
+        joints += range(int(m.body_jntadr[b]), int(m.body_jntadr[b] + m.body_jntnum[b]))
+        b = int(m.body_parentid[b])
+    return joints
 
 
 def _compensation(compiled: CompiledModel, b: int) -> float:

@@ -55,6 +55,7 @@ def contacts(compiled: CompiledModel, choice: ContactChoice) -> tuple[list[Conta
     _note_margins(compiled, g, touching)
     _note_others(compiled, g, touching)
     _note_soft(compiled, g, touching)
+    _note_torsion(compiled, g, touching)
     floor = None if g is None else _floor(compiled, g)
     return points, floor
 
@@ -248,6 +249,26 @@ def _note_soft(compiled: CompiledModel, floor: int | None, touching: list[int]) 
             m = compiled.m
             names = [compiled.name("GEOM", k) or f"of {compiled.bodies[int(m.geom_bodyid[k])]}" for k in soft]
             compiled.left_out.append(f"softness of contacts by {key} ({listed(names, 4)})")
+
+
+def _note_torsion(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:
+    """List contacts with torsional or rolling friction: here a point resists sliding alone."""
+    for least, what in ((4, "torsional friction"), (6, "rolling friction")):
+        found = [k for k in touching if _dimension(compiled, k, floor) >= least]
+        if found:
+            names = [_geom_name(compiled, k) for k in found]
+            compiled.left_out.append(f"{what} of contacts by condim ({listed(names, 4)})")
+
+
+def _dimension(compiled: CompiledModel, k: int, g: int | None) -> int:
+    """The number of directions (condim) in which two geoms act on each other."""
+    m, pair = compiled.m, None if g is None else _pair(compiled, k, g)
+    if pair is not None:
+        return int(m.pair_dim[pair])
+    if g is None or m.geom_priority[k] > m.geom_priority[g]:
+        return int(m.geom_condim[k])
+    both = int(m.geom_condim[k]), int(m.geom_condim[g])
+    return both[1] if m.geom_priority[g] > m.geom_priority[k] else max(both)
 
 
 def _mixed(compiled: CompiledModel, key: str, k: int, g: int | None) -> Array:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.errors import listed
-from kinetree.formats.mjcf_actuators import tendon_arms
+from kinetree.formats.mjcf_actuators import is_off, is_plugin, tendon_arms
 from kinetree.formats.mjcf_compiled import CompiledModel, address, newer_value
 from kinetree.model.joint import Mimic
 
@@ -37,13 +37,16 @@ def drives(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> list[Drive]:
     for k in range(len(m.actuator_trntype)):
         kind, j = compiled.label("mjtTrn", m.actuator_trntype[k]), int(m.actuator_trnid[k][0])
         reached = _reached(compiled, kind, j)
+        if reached is None and is_off(compiled, k):
+            continue
         if reached is None:
             served.update(range(m.njnt))
             continue
-        served.update(reached)
+        if not is_off(compiled, k):
+            served.update(reached)
         gear, force = abs(float(m.actuator_gear[address(m, "out", k)][0])), _largest_force(compiled, k)
         for x, arm in reached.items():
-            if compiled.is_scalar(x):
+            if compiled.is_scalar(x) and not is_off(compiled, k):
                 most[x] = most.get(x, 0.0) + (gear * abs(arm) * force if gear * arm else 0.0)
         armature, damping = (float(newer_value(m, f"actuator_{x}", k)) for x in ("armature", "damping"))
         if kind == "tendon" and (armature or damping):
@@ -94,7 +97,7 @@ def _largest_force(compiled: CompiledModel, k: int) -> float:
     if m.actuator_forcelimited[k]:
         return float(np.abs(m.actuator_forcerange[k]).max())
     control = address(m, "ctrl", k)
-    if _is_plain_motor(compiled, k) and m.actuator_ctrllimited[control]:
+    if _is_plain_motor(compiled, k) and not is_plugin(compiled, k) and m.actuator_ctrllimited[control]:
         return abs(float(m.actuator_gainprm[k][0])) * float(np.abs(m.actuator_ctrlrange[control]).max())
     return np.inf
 

@@ -78,6 +78,7 @@ def _acting(compiled: CompiledModel, t: int) -> list[str]:
         "friction": m.tendon_frictionloss,
         "limits": m.tendon_limited,
         "armature": getattr(m, "tendon_armature", np.zeros(m.ntendon)),
+        "force ranges of actuators": getattr(m, "tendon_actfrclimited", np.zeros(m.ntendon)),
     }
     return [part for part, values in own.items() if np.any(values[t])]
 
@@ -93,7 +94,7 @@ def _fixed(
 ) -> list[str]:
     """Note what a fixed tendon does; the parts of it that no joint can hold."""
     m = compiled.m
-    left = []
+    left = ["force ranges of actuators"] if np.any(newer_value(m, "tendon_actfrclimited", t)) else []
     if any(np.any(newer_value(m, array, t)) for array in ("tendon_stiffnesspoly", "tendon_dampingpoly")):
         left.append("nonlinear spring or damping")
     rest = [float(x) for x in m.tendon_lengthspring[t]]
