@@ -6,6 +6,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*that are missing")  # the meshes of these tests
@@ -219,3 +220,31 @@ def test_bad_packages(package):
         load(package, "a.stl", packages=["pkg"])
     with pytest.raises(kt.errors.FileError, match="is not a folder"):
         load(package, "a.stl", packages={"pkg": package / "nowhere"})
+
+
+def test_packages_go_by_the_name_in_their_manifest(tmp_path):
+    own, other = tmp_path / "clone-of-arm", tmp_path / "clone-of-hand"
+    for folder, name in ((own, "arm_description"), (other, "hand_description")):
+        (folder / "urdf").mkdir(parents=True)
+        (folder / "meshes").mkdir()
+        (folder / "meshes" / "part.stl").write_text("")
+        (folder / "package.xml").write_text(f"<package><!-- -- --><name> {name} </name></package>")
+    file = own / "urdf" / "r.urdf"
+    places = MeshFolder.around(file, None)
+    assert places.package("arm_description") == own
+    assert places.package("hand_description") == other
+    assert places.package("leg_description") is None
+    passed = PassedOver("r.urdf")
+    for folder, name in ((own, "arm_description"), (other, "hand_description")):
+        kept = places.found(f"package://{name}/meshes/part.stl", "r.urdf", passed)
+        assert kept == str(folder / "meshes" / "part.stl")
+    assert not passed.remarks
+    assert places.found("package://hand_description/../../secret.stl", "r.urdf", passed) is None
+
+
+@pytest.mark.parametrize(
+    "content", ["", "<package>", '<!DOCTYPE p [<!ENTITY x "arm">]><package><name>&x;</name></package>']
+)
+def test_a_manifest_that_cannot_be_read_names_no_package(tmp_path, content):
+    (tmp_path / "package.xml").write_text(content)
+    assert MeshFolder.around(tmp_path / "r.urdf", None).package("arm") is None

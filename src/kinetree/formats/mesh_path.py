@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, shown
 from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.regular_file import file_content
+from kinetree.formats.xml_file import parse_xml
 
 NOWHERE = Path(os.path.abspath("/the folder of the description"))  # stands for a folder that is not known
 PACKAGE_SCHEMES = ("package", "model")
 FORMS = "'meshes/part.stl', 'package://name/meshes/part.stl' or 'file:///folder/meshes/part.stl'"
 MANIFESTS = ("package.xml", "model.config")  # stand in the folder of every package of ROS, model of Gazebo
 MODEL_PATHS = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+MOST_BESIDE = 300  # folders next to a package whose names are read
+LARGEST_MANIFEST = 1_000_000  # bytes
 HIGHEST = 12  # folders above a description that are searched
 Packages = Mapping[str, str | os.PathLike[str]]
 
@@ -137,11 +143,27 @@ class MeshFolder:
         if not package or package.startswith(".") or "/" in package or "\\" in package or "\0" in package:
             return None
         for above in self._above():
+            if _stated_name(above) == package:
+                return above
             if above.name == package and not _has_home(above):
                 return above
             if any((above / package / manifest).is_file() for manifest in MANIFESTS):
                 return above / package
+        beside = self._beside(package)
+        if beside is not None:
+            return beside
         return None if is_held_inside() else _in_environment(package)
+
+    def _beside(self, package: str) -> Path | None:
+        """The folder next to the description's own package whose package.xml has the name."""
+        own = self._own_package()
+        if own is None or own.parent not in self._above():
+            return None
+        try:
+            folders = sorted(x for x in own.parent.iterdir() if x.is_dir() and not x.is_symlink())
+        except OSError:
+            return None
+        return next((x for x in folders[:MOST_BESIDE] if _stated_name(x) == package), None)
 
     def _own_package(self) -> Path | None:
         """The ROS package, or the model of Gazebo, that the description is part of, if it is one."""
@@ -155,6 +177,26 @@ class MeshFolder:
         if not is_held_inside() or self.root is None:
             return around
         return tuple(x for x in around if x.is_relative_to(self.root))
+
+
+def _stated_name(folder: Path) -> str | None:
+    """The name that the package.xml of a folder states, which a folder need not have; None without one."""
+    manifest = folder / MANIFESTS[0]
+    try:
+        found = manifest.lstat()
+    except (OSError, ValueError):
+        return None
+    return _name_in(manifest, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+
+
+@lru_cache(maxsize=4096)
+def _name_in(manifest: Path, changed: int) -> str | None:
+    """The name in a package.xml as it was at one time."""
+    try:
+        root = parse_xml(file_content(manifest, LARGEST_MANIFEST), str(manifest), PassedOver(str(manifest)))
+    except FileError:
+        return None
+    return next((x.content for x in root.all("name")), None) if root.tag == "package" else None
 
 
 def _has_home(folder: Path) -> bool:
