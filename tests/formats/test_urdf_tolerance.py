@@ -205,10 +205,15 @@ def test_a_world_with_inertia_a_second_axis_and_a_late_declaration_are_read(tmp_
 </robot>"""
     path = tmp_path / "pendulum.urdf"
     path.write_text(text)
-    with pytest.warns(kt.KinetreeWarning, match=r"inertia of the world.*<axis> after the first") as heard:
+    with pytest.warns(
+        kt.KinetreeWarning, match=r"<axis> after the first of a <joint>, inertia of the world"
+    ) as heard:
         found = kt.load(path)
     assert len(heard) == 1
     assert found.body_names == ("rod",)
     assert kt.gravity_torque(found, [np.pi / 2]) == pytest.approx([2 * 9.81 * 0.5])  # about the first axis
+    with pytest.raises(kt.errors.FileError, match=r"line 10, .*only one <axis>"):
+        kt.load(path, strict=True)
+    path.write_text(text.replace('<axis xyz="1 0 0"/>', ""))
     with pytest.raises(kt.errors.ModelError, match=r"line 4, .*inertia of the world"):
         kt.load(path, strict=True)

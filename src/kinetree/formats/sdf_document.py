@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, KinetreeError, ModelError, listed, unknown_name
+from kinetree.formats.drake_parts import take_joints
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.regular_file import check_name, file_content
+from kinetree.formats.sdf_grammar import GRAMMAR, check_grammar, mention_world
 from kinetree.formats.sdf_scope import DELIMITER, NAMED, Scope
 from kinetree.formats.sdf_values import attribute_flag, flag, word
 from kinetree.formats.xml_file import Element, parse_xml
@@ -31,6 +33,7 @@ class Documents:
     folders: dict[str, MeshFolder] = field(default_factory=dict)  # from where relative paths start, by file
     _roots: dict[str, Element] = field(default_factory=dict)
     _chain: list[str] = field(default_factory=list)
+    _checked: set[Element] = field(default_factory=set)  # elements whose unknown children are noted
     _parts: int = 0
 
     def root(self, content: str | bytes, source: str, folder: MeshFolder) -> Element:
@@ -53,6 +56,13 @@ class Documents:
     ) -> Scope:
         """A <model> or <world> with all that is in it."""
         scope = Scope(element, prefix, owner, placing)
+        take_joints(element)
+        if scope.is_world:
+            mention_world(element, self.passed)
+        for part in (element, *element.all("link"), *element.all("joint")):
+            if part.tag in GRAMMAR and part not in self._checked:
+                self._checked.add(part)
+                check_grammar(part, self.passed)
         for child in element.children:
             if child.tag == "link" and child.text("name") == WORLD and child.one("inertial") is None:
                 message = f"{child.place}: the name is that of the world; the link is treated as the world"

@@ -10,6 +10,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import unit_axis
 from kinetree.errors import FileError, ModelError, unknown_name
+from kinetree.formats.drake_parts import drake_children, rotor_inertia
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.sdf_values import attribute_flag, flag, number, pose, vector, word
@@ -29,6 +30,7 @@ TYPES = {
     "universal": "universal",
     "revolute2": "universal",
     "ball": "spherical",
+    "planar": "planar",  # of Drake
 }
 SIZES: dict[str, tuple[str, tuple[float, ...]]] = {
     "box": ("size", (1.0, 1.0, 1.0)),
@@ -89,7 +91,7 @@ def _inertia(link: Element, allow_unphysical: bool, passed: PassedOver) -> Inert
 
 
 def _computed_inertia(link: Element, inertial: Element) -> Inertia:
-    """The inertia of the collision shapes, each of its own density."""
+    """The inertia of the collision shapes, each of its own density; scaled to a <mass> that is given."""
     total = Inertia()
     usual = number(inertial, "density", DENSITY)
     for collision in link.all("collision"):
@@ -98,7 +100,8 @@ def _computed_inertia(link: Element, inertial: Element) -> Inertia:
         total = total + _solid(shape, density).moved(place)
     if total.is_zero:
         raise ModelError(f'{inertial.place}: auto="true" needs a <collision> with a volume')
-    return total
+    mass = number(inertial, "mass", total.mass)
+    return placed(inertial, lambda: Inertia(mass, total.center, total.moment * (mass / total.mass)))
 
 
 def _solid(shape: Element, density: float) -> Inertia:
@@ -115,9 +118,31 @@ def _solid(shape: Element, density: float) -> Inertia:
         a, b, c = vector(shape, *SIZES["ellipsoid"])
         mass = density * 4.0 / 3.0 * np.pi * a * b * c
         return Inertia(mass, moment=mass / 5.0 * np.array([b**2 + c**2, a**2 + c**2, a**2 + b**2]))
+    if shape.tag == "cone":
+        return _cone(density, number(shape, "radius", 1.0), number(shape, "length", 1.0))
+    if shape.tag == "capsule":
+        return _capsule(density, number(shape, "radius", 1.0), number(shape, "length", 1.0))
     raise ModelError(
         f"{shape.place}: the inertia of a {shape.tag} cannot be computed; give <mass> and <inertia>"
     )
+
+
+def _cone(density: float, r: float, h: float) -> Inertia:
+    """A solid cone about z: its tip at h / 2, its center of mass h / 4 above its base."""
+    mass = density * np.pi * r**2 * h / 3.0
+    across = 3.0 * mass * (4.0 * r**2 + h**2) / 80.0
+    return Inertia(mass, (0.0, 0.0, -h / 4.0), np.diag([across, across, 0.3 * mass * r**2]))
+
+
+def _capsule(density: float, r: float, h: float) -> Inertia:
+    """A solid cylinder of length h about z with half a ball at each end."""
+    end, middle = density * 2.0 / 3.0 * np.pi * r**3, density * np.pi * r**2 * h
+    total = Inertia.cylinder(middle, r, h)
+    away = h / 2.0 + 3.0 / 8.0 * r  # of the center of mass of half a ball
+    across, along = (2.0 / 5.0 - 9.0 / 64.0) * end * r**2, 0.4 * end * r**2
+    for z in (away, -away):
+        total = total + Inertia(end, (0.0, 0.0, z), np.diag([across, across, along]))
+    return total
 
 
 def _only_shape(drawn: Element) -> Element:
@@ -135,6 +160,10 @@ def shape_of(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | 
         shape = _only_shape(drawn)
         place, color = pose(drawn), _color(drawn)
         if shape.tag in UNDRAWN:
+            return None
+        if shape.tag == "mesh" and shape.one("submesh") is not None:
+            message = f"{shape.place}: a part of a mesh (<submesh>) is neither drawn nor touches the ground"
+            passed.mention("not-used", "parts of meshes (<submesh>)", message)
             return None
         if shape.tag == "mesh":
             file = folder.found(word(shape, "uri"), shape.place, passed)
@@ -200,13 +229,18 @@ def joints_of(
             passed.mention("not-used", "<axis> of ball joints", message)
         yield Joint.of_kind(name, TYPES[kind], driven=False)
         return
-    axes = [_axis(x, kind, in_joint) for x in _axis_elements(element, kind)]
+    if kind == "planar":
+        viscous = vector(element, "damping", (0.0, 0.0, 0.0))
+        yield placed(element, lambda: Joint.of_kind(name, "planar", viscous=viscous))
+        return
+    axes = [_axis(x, kind, in_joint, passed) for x in _axis_elements(element, kind)]
     free = [axis.parameters.get("effort_limit") == 0.0 for axis in axes]
     if KINDS[TYPES[kind]].n_dof == 1:
         more: dict[str, Any] = {
             "axis": axes[0].direction,
             "driven": not free[0],
             "mimic": mimic,
+            "armature": rotor_inertia(element),
             **axes[0].parameters,
         }
         yield placed(element, lambda: Joint.of_kind(name, TYPES[kind], **more))
@@ -235,15 +269,15 @@ def _axis_elements(element: Element, kind: str) -> list[Element]:
     return [element.needed("axis"), element.needed("axis2")]
 
 
-def _axis(axis: Element, kind: str, in_joint: Callable[[Element], Array]) -> Axis:
+def _axis(axis: Element, kind: str, in_joint: Callable[[Element], Array], passed: PassedOver) -> Axis:
     """Direction, limits, friction and spring of an <axis>."""
     xyz = vector(axis, "xyz", (0.0, 0.0, 1.0))
     place = axis.place if axis.one("xyz") is None else axis.needed("xyz").place
     direction = in_joint(axis) @ unit_axis(xyz, place, ModelError)
-    return Axis(direction, _limits(axis, kind) | _forces(axis))
+    return Axis(direction, _limits(axis, kind, passed) | _forces(axis))
 
 
-def _limits(axis: Element, kind: str) -> dict[str, float]:
+def _limits(axis: Element, kind: str, passed: PassedOver) -> dict[str, float]:
     """Limits; negative ones of effort and velocity, and very large ones, are none."""
     limit = axis.one("limit")
     if limit is None:
@@ -253,7 +287,10 @@ def _limits(axis: Element, kind: str) -> dict[str, float]:
         value = number(limit, tag, np.inf)
         found[key] = np.inf if value < 0.0 or value >= NO_LIMIT else value
     lower, upper = number(limit, "lower", -np.inf), number(limit, "upper", np.inf)
-    if kind != "continuous":
+    if kind != "continuous" and lower > upper:
+        said = f"{limit.place}: lower = {lower:g} is above upper = {upper:g}; taken as no limit"
+        passed.note("not-used", "position limits with lower above upper", said, ModelError)
+    elif kind != "continuous":
         found |= {"lower": -np.inf if lower <= -NO_LIMIT else lower}
         found |= {"upper": np.inf if upper >= NO_LIMIT else upper}
     return found
@@ -285,7 +322,13 @@ def _advance(element: Element) -> float:
 def mimic_of(element: Element, full: Callable[[str], str]) -> Mimic | None:
     """The <mimic> of a joint's <axis>: q = multiplier (q_other - reference) + offset."""
     axis = element.one("axis")
-    mimic = None if axis is None else axis.one("mimic")
+    if axis is None:
+        return None
+    own = next(iter(drake_children(axis, "mimic")), None)
+    if own is not None:
+        ratio, shift = own.number("multiplier", 1.0), own.number("offset", 0.0)
+        return placed(own, lambda: Mimic(full(own.text("joint")), ratio, shift))
+    mimic = axis.one("mimic")
     if mimic is None:
         return None
     multiplier = number(mimic, "multiplier", 1.0)

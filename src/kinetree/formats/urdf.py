@@ -1,9 +1,10 @@
 """Reading URDF files, the robot descriptions of ROS.
 
 A URDF file is a tree of <link> elements joined by <joint> elements; what simulators and drivers add to it
-(<gazebo>, <transmission>, <material>, ...) is ignored. Whatever else does not change the dynamics is
-noted and said in one warning, as everybody extends the format; ``strict`` refuses it. URDF holds no
-loops but those of :mod:`kinetree.formats.urdf_loops`, and no gravity: it is 9.81 m/s^2 downwards, along -z.
+(<gazebo>, <transmission>, <material>, ...) is ignored, but for rotors of Drake; what of it would change the
+dynamics, and whatever else is not URDF, is noted and said in one warning, as everybody extends the format;
+``strict`` refuses it. URDF holds no loops but those of :mod:`kinetree.formats.urdf_loops`, and no gravity:
+it is 9.81 m/s^2 downwards, along -z.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from kinetree.errors import FileError, InputError, ModelError, listed, shown, unknown_name
 from kinetree.formats.contact_choice import ContactChoice, Contacts
+from kinetree.formats.drake_parts import rotors, take_joints
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
@@ -31,6 +33,7 @@ from kinetree.formats.urdf_elements import (
     mimic_of,
     placement,
 )
+from kinetree.formats.urdf_extensions import mention_extensions
 from kinetree.formats.urdf_loops import companion_of, with_companion, with_loop_elements
 from kinetree.formats.xacro_file import Arguments, checked_arguments, expanded, has_macros
 from kinetree.formats.xml_file import Element, parse_xml
@@ -143,6 +146,7 @@ def _warn(mechanism: Mechanism, options: UrdfOptions, passed: PassedOver) -> Non
 
 def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed: PassedOver) -> Mechanism:
     check_robot(robot, passed)
+    mention_extensions(robot, passed)
     links, joints = _by_name(robot, "link"), _by_name(robot, "joint")
     if not links:
         raise ModelError(f"{robot.place}: there is no <link>; a robot needs at least one")
@@ -163,11 +167,13 @@ def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed:
         place = links[root].place if root in links else robot.place
         raise ModelError(f"{place}: the root link is the world itself, so it cannot be a floating base")
     mimics = _mimics({x.text("name"): x for x in carriers.values()}, passed)
+    armatures = rotors(robot)
     for child, joint in carriers.items():
         parent = joint.needed("parent").text("link")
         parent = parent if parent in bodies else WORLD
         mimic = mimics.get(joint.text("name"))
-        made.append(Link(bodies[child], joint_of(joint, mimic, passed), parent, placement(joint)))
+        rotor = armatures.get(joint.text("name"), 0.0)
+        made.append(Link(bodies[child], joint_of(joint, mimic, passed, rotor), parent, placement(joint)))
     try:
         points = contact_points(robot, made, folder, options.contacts, passed)
         name = robot.attributes.get("name") or Path(robot.source).stem
@@ -181,6 +187,7 @@ def check_robot(robot: Element, passed: PassedOver) -> None:
     """The root element is <robot>, without macros and without misspelt links and joints."""
     if robot.tag != "robot":
         raise FileError(f"{robot.place}: the root element of a URDF file is <robot>, got <{robot.tag}>")
+    take_joints(robot)
     if not robot.attributes.get("name"):
         passed.note("missing-element", "<robot> without a name", robot.without("name"))
     for child in robot.children:

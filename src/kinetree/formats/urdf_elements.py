@@ -26,6 +26,7 @@ KINDS = {
     "fixed": "fixed",
     "planar": "planar",
     "floating": "free",
+    "spherical": "spherical",  # of Bullet
 }
 ONE_AXIS_TYPES = ("revolute", "continuous", "prismatic")
 DEFAULT_AXIS = (1.0, 0.0, 0.0)
@@ -36,6 +37,7 @@ SHAPE_ATTRIBUTES = {
     "capsule": ("radius", "length"),
     "mesh": ("filename", "scale"),
 }
+SINGLE = ("inertial", "axis")  # of several the first counts, as other readers have it
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -89,6 +91,7 @@ def check_grammar(element: Element, passed: PassedOver) -> None:
             stated = unknown_name("element", child.tag, known, len(passed.remarks))
             message = f"{child.place}: in <{current.tag}>, {stated}"
             passed.note("unknown-element", f"element <{child.tag}> of <{current.tag}>", message)
+        current.keep_first(SINGLE, passed)
         waiting.extend(child for child in current.children if child.tag in grammar.children)
 
 
@@ -198,15 +201,16 @@ def placement(element: Element) -> Placement:
 # ---- joints -----------------------------------------------------------------------------------
 
 
-def joint_of(element: Element, mimic: Mimic | None, passed: PassedOver) -> Joint:
-    """The joint of a <joint>; ``mimic`` with chains of mimics already resolved."""
+def joint_of(element: Element, mimic: Mimic | None, passed: PassedOver, armature: float = 0.0) -> Joint:
+    """The joint of a <joint>; ``mimic`` with chains of mimics already resolved, ``armature`` of its rotor."""
     name, kind = element.text("name"), joint_type(element)
     options: dict[str, Any] = {"mimic": mimic}
     if kind in ONE_AXIS_TYPES:
-        options |= {"axis": _axis(element, passed), **_limits(element, kind), **_friction(element)}
+        options |= {"axis": _axis(element), **_limits(element, kind, passed), **_friction(element)}
+        options["armature"] = armature
     elif kind == "planar":
-        options["axes"] = list(rotation_to_axis(_axis(element, passed)).T)
-    if kind in ("planar", "floating"):
+        options["axes"] = list(rotation_to_axis(_axis(element)).T)
+    if kind in ("planar", "floating", "spherical"):
         _mention_unused(element, kind, passed)
     return placed(element, lambda: Joint.of_kind(name, KINDS[kind], **options))
 
@@ -246,34 +250,45 @@ def mimic_of(element: Element) -> Mimic | None:
     return placed(mimic, lambda: Mimic(name, multiplier, offset))
 
 
-def _axis(element: Element, passed: PassedOver | None = None) -> Any:
-    """The unit axis in the joint frame; (1, 0, 0) if none is given, the first of several."""
-    found = element.all("axis")
-    if len(found) > 1 and passed is not None:
-        message = f"{found[1].place}: there may be only one <axis>, the first is on line {found[0].line}"
-        passed.note("not-used", "<axis> after the first of a joint", message)
-    axis = element.one("axis") if passed is None else next(iter(found), None)
+def _axis(element: Element) -> Any:
+    """The unit axis in the joint frame; (1, 0, 0) if none is given."""
+    axis = element.one("axis")
     if axis is None:
         return unit_axis(DEFAULT_AXIS, "axis")
     return unit_axis(axis.numbers("xyz", 3), f"{axis.place}: xyz", ModelError)
 
 
-def _limits(element: Element, kind: str) -> dict[str, float]:
-    """Limits. If one of lower and upper is missing it is zero, as URDF says; if both, there is no limit."""
+def _limits(element: Element, kind: str, passed: PassedOver) -> dict[str, float]:
+    """Limits. If one of lower and upper is missing it is zero, as URDF says; if both, there is no limit.
+
+    Exporters write 0 for limits of effort and velocity that they do not know: these are none, too.
+    """
     limit = element.one("limit")
     if limit is None:
         return {}
-    values = {
-        "velocity_limit": limit.number("velocity", np.inf),
-        "effort_limit": limit.number("effort", np.inf),
-    }
+    values = {f"{key}_limit": _largest(limit, key, passed) for key in ("velocity", "effort")}
     if kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
         values |= {"lower": limit.number("lower", 0.0), "upper": limit.number("upper", 0.0)}
-        if values["lower"] >= NO_LIMIT or values["upper"] <= -NO_LIMIT:
-            raise ModelError(
-                f"{limit.place}: no position is between {values['lower']:g} and {values['upper']:g}"
-            )
+        lower, upper = values["lower"], values["upper"]
+        if lower >= NO_LIMIT or upper <= -NO_LIMIT:
+            raise ModelError(f"{limit.place}: no position is between {lower:g} and {upper:g}")
+        if lower > upper:
+            said = f"{limit.place}: lower = {lower:g} is above upper = {upper:g}; taken as no limit"
+            passed.note("not-used", "position limits with lower above upper", said, ModelError)
+            del values["lower"], values["upper"]
     return {key: np.copysign(np.inf, x) if abs(x) >= NO_LIMIT else x for key, x in values.items()}
+
+
+def _largest(limit: Element, key: str, passed: PassedOver) -> float:
+    """The largest effort or velocity; 0 means that it is not known, as does a number below."""
+    value = limit.number(key, np.inf)
+    if value == 0.0:
+        message = f'{limit.place}: {key}="0" is taken as no limit; nothing could move with it'
+        passed.mention("zero-limit", f'{key}="0" of <limit> (taken as none)', message)
+    elif value < 0.0:
+        message = f"{limit.place}: {key} must be >= 0, got {value:g}; taken as no limit"
+        passed.note("not-used", f"negative {key} of <limit>", message, ModelError)
+    return value if not value <= 0.0 else np.inf
 
 
 def _friction(element: Element) -> dict[str, float]:

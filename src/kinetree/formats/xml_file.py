@@ -79,6 +79,19 @@ class Element:
             )
         return found[0] if found else None
 
+    def keep_first(self, tags: Collection[str], passed: PassedOver) -> None:
+        """Drop the children after the first of each of these tags, and note them."""
+        seen: dict[str, Element] = {}
+        for child in list(self.children):
+            if child.tag not in tags:
+                continue
+            if child.tag in seen:
+                first = seen[child.tag].line
+                said = f"{child.place}: there may be only one <{child.tag}>, the first is on line {first}"
+                passed.note("not-used", f"<{child.tag}> after the first of a <{self.tag}>", said)
+                self.children.remove(child)
+            seen.setdefault(child.tag, child)
+
     def needed(self, tag: str) -> Element:
         """The only child with a tag; it must be there."""
         child = self.one(tag)

@@ -34,6 +34,10 @@ RULES = {
         WARNING, "An element of a URDF file without a part that it needs.",
         "The message says which; without it, mass and inertia are zero.",
     ),
+    "zero-limit": Rule(
+        WARNING, "A largest effort or velocity of 0 in a URDF file; it is read as no limit.",
+        "Write the limit of the drive, or leave the attribute out.",
+    ),
     "mimic-dropped": Rule(
         WARNING, "A <mimic> of or by a joint without exactly one axis; the joint moves independently.",
         "Name a revolute, continuous or prismatic joint.",
