@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algebra import room
+from kinetree.analysis.springs import spring_slopes
 from kinetree.errors import ModelError
 from support.derivatives import differences
 from support.oracle import free_bodies
@@ -261,3 +263,26 @@ def test_springs_larger_than_any_are_refused(key):
     value = [0, -1e308, 0] if key.startswith("point") else 1e308
     with pytest.raises(kt.errors.ModelError, match=rf"spring 's': {key} must be at most 1e\+60"):
         kt.Spring("s", "world", "link2", **({"stiffness": 1.0} | {key: value}))
+
+
+def test_forces_of_many_springs_need_no_memory_for_their_second_derivatives(monkeypatch):
+    n = 60
+    chain = kt.Builder("chain")
+    end = chain.world
+    for k in range(n):
+        end = end.revolute(f"j{k}", axis="y", at=(0.1, 0, 0)).body(
+            f"b{k}", kt.Inertia.point(0.1, (0.05, 0, 0))
+        )
+    for k in range(n - 1):
+        chain.spring(f"s{k}", f"b{k}", f"b{n - 1}", stiffness=5.0, rest_length=0.02, damping=0.1)
+    mechanism = chain.build()
+    q, qd = np.random.default_rng(4).normal(scale=0.1, size=(2, n))
+    still = np.zeros(n)
+    expected = kt.inverse_dynamics(mechanism, q, qd, still)
+    monkeypatch.setattr(room, "SMALL", 1000)
+    monkeypatch.setattr(room, "available_bytes", lambda: 8 * n**2 * (n - 2))
+    assert np.array_equal(kt.inverse_dynamics(mechanism, q, qd, still), expected)
+    with pytest.raises(
+        kt.errors.SizeError, match=f"second derivatives of springs needs .*{n - 1} x {n} x {n}"
+    ):
+        spring_slopes(mechanism.tree, q, qd)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.room import check_room
 from kinetree.analysis.checks import finite
 from kinetree.analysis.kinematics import AxisMotion, axis_motion
 from kinetree.analysis.loops.slopes import STEP, Direction, moved
@@ -38,7 +39,7 @@ class Stretch(NamedTuple):
     x_a: Array
     x_b: Array
     g: Array  # (..., springs, n)
-    K: Array  # (..., springs, n, n)
+    K: Array  # (..., springs, n, n), empty where only forces are computed
 
 
 class Tension(NamedTuple):
@@ -53,7 +54,7 @@ class Tension(NamedTuple):
 @finite
 def spring_torques(tree: Tree, q: Array, qd: Array) -> Array:
     """Q (..., n_axes): generalized forces of all springs on the axes, for states (..., n_axes)."""
-    springs, found = _stretched(tree, q, qd)
+    springs, found = _stretched(tree, q, qd, bends=False)
     Q = _summed(-tension(springs, found, qd).rho[..., None] * found.g)
     return Q if not springs.turning.any() else Q + _Turning.at(tree, q).torques(qd)
 
@@ -61,7 +62,7 @@ def spring_torques(tree: Tree, q: Array, qd: Array) -> Array:
 @finite
 def lift_torques(tree: Tree, q: Array) -> Array:
     """Q (..., n_axes) of weights that are carried from outside alone."""
-    springs, found = _stretched(tree, q, np.zeros(tree.n))
+    springs, found = _stretched(tree, q, np.zeros(tree.n), bends=False)
     pull = np.where(springs.lift.any(axis=-1), springs.stiffness, 0.0)
     return _summed(-pull[:, None] * found.g)
 
@@ -192,9 +193,9 @@ def spring_energy(tree: Tree, q: Array) -> Array:
 
 
 @finite
-def spring_forces(tree: Tree, motion: AxisMotion, qd: Array) -> tuple[Stretch, Array]:
+def spring_forces(tree: Tree, motion: AxisMotion, qd: Array, bends: bool = True) -> tuple[Stretch, Array]:
     """The springs, and the forces (..., springs, 3) on points a in world axes; the opposite act on b."""
-    springs, found = _known(tree), stretch(tree, motion)
+    springs, found = _known(tree), stretch(tree, motion, bends)
     return found, tension(springs, found, qd).rho[..., None] * found.D
 
 
@@ -204,7 +205,7 @@ def force_slopes(tree: Tree, motion: AxisMotion, found: Stretch, qd: Array) -> A
     springs = _known(tree)
     pull = tension(springs, found, qd)
     drho, damping = _tension_slopes(springs, found, pull, qd)
-    P = np.swapaxes(_relative(tree, springs, motion, found.x_a, found.x_b)[0], -1, -2)
+    P = np.swapaxes(_relative(tree, springs, motion, found.x_a, found.x_b), -1, -2)
     z = motion.rotation[..., None, :-1, :, 2] * tree.turns[:, None] * _carrying(tree)[..., None]
     P = P + np.swapaxes(np.cross(z, found.D[..., None, :]), -1, -2)  # axes below both ends turn the line
     D, rho = found.D[..., None], pull.rho[..., None, None]
@@ -225,7 +226,7 @@ def spring_wrenches(mechanism: Mechanism, q: Array, qd: Array) -> list[Wrench]:
     """The springs of a mechanism as loads on its bodies, at states (..., n_axes) of its tree."""
     tree = mechanism.tree
     motion = axis_motion(tree, q, qd, np.zeros(tree.n))
-    _, force = spring_forces(tree, motion, qd)
+    _, force = spring_forces(tree, motion, qd, bends=False)
     springs = _known(tree)
     damps = bool(springs.turning.any())
     moment = springs.turning[:, None] * _Turning.at(tree, q).speed(qd) if damps else np.zeros_like(force)
@@ -241,16 +242,25 @@ def spring_wrenches(mechanism: Mechanism, q: Array, qd: Array) -> list[Wrench]:
     return loads
 
 
-def stretch(tree: Tree, motion: AxisMotion) -> Stretch:
-    """Lengths and their derivatives in a motion of the axes, whose numbers may be complex."""
+def stretch(tree: Tree, motion: AxisMotion, bends: bool = True) -> Stretch:
+    """Lengths and their derivatives in a motion of the axes, whose numbers may be complex.
+
+    ``bends``: whether also second derivatives, which need memory for springs times axes squared.
+    """
     springs = _known(tree)
     x_a, x_b = _ends(springs, motion)
     D = x_b - x_a
-    P, same = _relative(tree, springs, motion, x_a, x_b)
+    P = _relative(tree, springs, motion, x_a, x_b)
+    g = (P @ D[..., None])[..., 0]
+    if not bends:
+        return Stretch(D, x_a, x_b, g, np.zeros(0))
+    check_room((*g.shape, tree.n), what="the second derivatives of springs")
+    side = _sides(tree)
+    same = side[:, :, None] * side[:, None, :] > 0.0  # axes that move the same end
     z = motion.rotation[..., None, :-1, :, 2] * tree.turns[:, None]
     X = np.cross(D[..., None, :], z) @ np.swapaxes(P, -1, -2) * same  # D . (z_k x P_i) for k before i
     K = P @ np.swapaxes(P, -1, -2) + np.triu(X) + np.swapaxes(np.triu(X, 1), -1, -2)
-    return Stretch(D, x_a, x_b, (P @ D[..., None])[..., 0], K)
+    return Stretch(D, x_a, x_b, g, K)
 
 
 def tension(springs: Springs, found: Stretch, qd: Array) -> Tension:
@@ -277,8 +287,8 @@ def _rate_slopes(found: Stretch, pull: Tension, qd: Array) -> Array:
     return slopes
 
 
-def _stretched(tree: Tree, q: Array, qd: Array) -> tuple[Springs, Stretch]:
-    return _known(tree), stretch(tree, axis_motion(tree, q, qd, np.zeros(tree.n)))
+def _stretched(tree: Tree, q: Array, qd: Array, bends: bool = True) -> tuple[Springs, Stretch]:
+    return _known(tree), stretch(tree, axis_motion(tree, q, qd, np.zeros(tree.n)), bends)
 
 
 def _known(tree: Tree) -> Springs:
@@ -295,15 +305,13 @@ def _ends(springs: Springs, motion: AxisMotion) -> tuple[Array, Array]:
     return ends[0], ends[1]
 
 
-def _relative(
-    tree: Tree, springs: Springs, motion: AxisMotion, x_a: Array, x_b: Array
-) -> tuple[Array, Flags]:
-    """dD/dq of axes that move one end only, (..., springs, n_axes, 3), and which axes move the same end."""
+def _relative(tree: Tree, springs: Springs, motion: AxisMotion, x_a: Array, x_b: Array) -> Array:
+    """dD/dq of axes that move one end only, (..., springs, n_axes, 3)."""
     side = _sides(tree)
     x = np.where(side[..., None] > 0.0, x_b[..., None, :], x_a[..., None, :])
     z, p = motion.rotation[..., None, :-1, :, 2], motion.position[..., None, :-1, :]
-    P = side[..., None] * np.where(tree.turns[:, None], np.cross(z, x - p), z)
-    return P, (side[:, :, None] * side[:, None, :]) > 0.0
+    P: Array = side[..., None] * np.where(tree.turns[:, None], np.cross(z, x - p), z)
+    return P
 
 
 @once_per_tree
