@@ -219,7 +219,8 @@ def test_of_two_inertias_of_a_link_the_first_counts():
 
 def computed(shape, more="", collision=""):
     text = (
-        f'<sdf version="1.11"><model name="m"><static>1</static><link name="a"><inertial auto="true">{more}</inertial>'
+        f'<sdf version="1.11"><model name="m"><static>1</static><link name="a">'
+        f'<inertial auto="true">{more}</inertial>'
         f'<collision name="c">{collision}<geometry>{shape}</geometry></collision></link></model></sdf>'
     )
     return mechanism_from_sdf(text).link("a").body.inertia

@@ -267,3 +267,22 @@ def test_coupling_of_mimic_joints():
     assert robot.tree.coupling.offset.tolist() == [0.5, 0, 0]
     assert robot.tree.n == 3 and robot.tree.n_dof == 2
     assert kt.Mechanism("m", (A,)).tree.coupling is None
+
+
+def test_limits_are_in_the_order_of_q_without_joints_that_mimic():
+    arm = kt.Builder("arm")
+    rod = kt.Inertia.rod(1.0, end=(0.4, 0, 0))
+    first = arm.world.revolute("a", mimic=kt.model.Mimic("b"), lower=-9.0, upper=9.0).body("one", rod)
+    second = first.revolute("b", lower=-1.0, upper=2.0, velocity_limit=3.0, effort_limit=4.0).body("two", rod)
+    second.prismatic("c", upper=0.5).body("three", rod)
+    found = arm.build()
+    assert found.joint_names == ("b", "c")
+    for name, expected in (
+        ("lower", [-1.0, -np.inf]),
+        ("upper", [2.0, 0.5]),
+        ("velocity_limit", [3.0, np.inf]),
+        ("effort_limit", [4.0, np.inf]),
+    ):
+        values = getattr(found, name)
+        assert values.tolist() == expected
+        assert not values.flags.writeable

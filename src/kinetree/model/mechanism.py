@@ -161,6 +161,41 @@ class Mechanism:
         actuated: Flags = carried & self.driven
         return actuated
 
+    @cached_property
+    def lower(self) -> Array:
+        """The least position of each degree of freedom, (n_dof,) (rad, m); -inf where there is no limit.
+
+        >>> import kinetree as kt
+        >>> arm = kt.Builder("arm")
+        >>> _ = arm.world.revolute("j", lower=-1.0, effort_limit=20.0).body("rod", kt.Inertia.point(1.0))
+        >>> arm = arm.build()
+        >>> arm.lower.tolist(), arm.upper.tolist(), arm.effort_limit.tolist(), arm.velocity_limit.tolist()
+        ([-1.0], [inf], [20.0], [inf])
+        """
+        return self._of_freedoms(self.tree.lower)
+
+    @cached_property
+    def upper(self) -> Array:
+        """The greatest position of each degree of freedom, (n_dof,) (rad, m); inf where there is no limit."""
+        return self._of_freedoms(self.tree.upper)
+
+    @cached_property
+    def velocity_limit(self) -> Array:
+        """The greatest speed of each degree of freedom, (n_dof,) (rad/s, m/s); inf where there is none."""
+        return self._of_freedoms(self.tree.velocity_limit)
+
+    @cached_property
+    def effort_limit(self) -> Array:
+        """The greatest torque or force of each drive, (n_dof,) (N m, N); inf where there is no limit."""
+        return self._of_freedoms(self.tree.effort_limit)
+
+    def _of_freedoms(self, values: Array) -> Array:
+        """Values of the axes, (n_axes,), at those that are degrees of freedom, in the order of q."""
+        if self.tree.coupling is None:
+            return values
+        number = {name: k for k, name in enumerate(self.tree.axis_names)}
+        return frozen(values[[number[name] for name in self.joint_names]])
+
     @property
     def mass(self) -> float:
         """Total mass (kg)."""

@@ -78,7 +78,7 @@ def body_tree(mechanism: Mechanism) -> Tree:
 
 def joint_table(mechanism: Mechanism) -> Table:
     """One row per degree of freedom, of the first ones: joint, kind, motion, limits."""
-    table = plain_table("joint", "kind", "motion", "lower", "upper", "effort limit")
+    table = plain_table("joint", "kind", "motion", "lower", "upper", "velocity limit", "effort limit")
     for row in islice((row for link in mechanism.links for row in _joint_rows(link.joint)), MOST):
         table.add_row(*row)
     return table
@@ -185,7 +185,7 @@ def _joint_rows(joint: Joint) -> Iterator[list[str | Text]]:
     """The table rows of a joint; the first names its kind and the joint that it follows, if any."""
     note = "" if joint.mimic is None else f", follows {listed(x for x, _ in joint.mimic.leaders)}"
     if not joint.n_dof:
-        yield [Text(joint.name, style=NAME), joint.kind, "none", "", "", ""]
+        yield [Text(joint.name, style=NAME), joint.kind, "none", "", "", "", ""]
     for k, name in enumerate(joint.dof_names):
         turn = joint.turns[k]
         motion = f"{'about' if turn else 'along'} {_direction(joint.axes[k])}"
@@ -196,6 +196,7 @@ def _joint_rows(joint: Joint) -> Iterator[list[str | Text]]:
             motion,
             _bounded(joint.lower[k], unit),
             _bounded(joint.upper[k], unit),
+            _bounded(joint.velocity_limit[k], f"{unit}/s"),
             _bounded(joint.effort_limit[k], effort),
         ]
 
