@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,9 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
+from kinetree.control.walking.law import WalkingLaw
 from kinetree.lint.study import check_file
+from kinetree.model.named_state import NamedState
 from kinetree.study.new_mechanism import TEMPLATES
 from kinetree.study.new_study import TASKS
 
@@ -378,3 +381,49 @@ def test_a_biped_with_light_arms_stands(tmp_path):
     assert start["arm"] == pytest.approx(0.2)
     ran = kinetree("run", "stand.toml")
     assert ran.exit_code == 0, ran.output
+
+
+@pytest.mark.parametrize("task", ["simulate", "inverse", "control"])
+def test_studies_of_an_arm_with_slow_and_weak_drives_pass(tmp_path, task):
+    link = (
+        '<link name="{0}"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>'
+        '<inertia ixx="0.01" iyy="0.06" izz="0.06" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+    joint = (
+        '<joint name="{0}" type="revolute"><origin xyz="{1} 0 0"/><parent link="{2}"/><child link="{3}"/>'
+        '<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="{4}" velocity="0.5"/></joint>'
+    )
+    parts = [
+        '<link name="world"/>', link.format("a"), link.format("b"), joint.format("j", 0, "world", "a", 30),
+        joint.format("k", 0.6, "a", "b", 8),
+    ]  # fmt: skip
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm">{"".join(parts)}</robot>')
+    assert kinetree("new", "study", "mine", "--template", task, "--model", "arm.urdf").exit_code == 0
+    result = kinetree("run", "mine.toml")
+    assert result.exit_code == 0, result.output
+    moved = kt.load_result("mine.nc")
+    assert float(np.abs(moved.qd).max()) <= 0.5
+
+
+def test_a_robot_with_torque_motors_and_a_state_stands():
+    dog = kt.zoo.quadruped()
+    motors = [n for n, driven in zip(dog.joint_names, dog.actuated, strict=True) if driven]
+    actuators = tuple(kt.model.Actuator.motor(f"motor of {name}", name) for name in motors)
+    home = NamedState("home", WalkingLaw(height=0.9).start(dog))
+    kt.save(replace(dog, actuators=actuators, states=(home,)), "dog.toml")
+    assert kinetree("new", "study", "stand", "--model", "dog.toml").exit_code == 0
+    result = kinetree("run", "stand.toml")
+    assert result.exit_code == 0, result.output
+    stood = kt.load_result("stand.nc")
+    z = dog.joint_index("base.tz")
+    assert abs(stood.q[-1, z] - stood.q[0, z]) < 0.1  # m: it would fall by its legs' length
+
+
+def test_a_state_that_leaves_loops_open_by_a_little_is_assembled():
+    linkage = kt.zoo.four_bar()
+    closed = kt.loops.assemble(linkage, np.full(3, 0.5))
+    q = getattr(closed, "q", closed)
+    kt.save(replace(linkage, states=(NamedState("home", q + 1e-3),)), "linkage.toml")
+    assert kinetree("new", "study", "mine", "--model", "linkage.toml", "--duration", 0.1).exit_code == 0
+    result = kinetree("run", "mine.toml")
+    assert result.exit_code == 0, result.output

@@ -131,7 +131,7 @@ def _cone(density: float, r: float, h: float) -> Inertia:
     """A solid cone about z: its tip at h / 2, its center of mass h / 4 above its base."""
     mass = density * np.pi * r**2 * h / 3.0
     across = 3.0 * mass * (4.0 * r**2 + h**2) / 80.0
-    return Inertia(mass, (0.0, 0.0, -h / 4.0), np.diag([across, across, 0.3 * mass * r**2]))
+    return Inertia(mass, np.array([0.0, 0.0, -h / 4.0]), np.diag([across, across, 0.3 * mass * r**2]))
 
 
 def _capsule(density: float, r: float, h: float) -> Inertia:
@@ -141,7 +141,7 @@ def _capsule(density: float, r: float, h: float) -> Inertia:
     away = h / 2.0 + 3.0 / 8.0 * r  # of the center of mass of half a ball
     across, along = (2.0 / 5.0 - 9.0 / 64.0) * end * r**2, 0.4 * end * r**2
     for z in (away, -away):
-        total = total + Inertia(end, (0.0, 0.0, z), np.diag([across, across, along]))
+        total = total + Inertia(end, np.array([0.0, 0.0, z]), np.diag([across, across, along]))
     return total
 
 

@@ -62,7 +62,8 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
     """
     if answers.task == LIFT:
         return "\n".join(lifting_lines(answers.name, answers.model, answers.duration)) + "\n"
-    if answers.task == STAND and mechanism.states and mechanism.actuators:
+    servos = mechanism.actuators and all(x.is_position_servo for x in mechanism.actuators)
+    if answers.task == STAND and mechanism.states and servos:  # torques of a state alone do not hold it
         answers = replace(answers, task="simulate")
     if answers.task in LEGGED:
         return legged_study(answers, mechanism)
@@ -75,6 +76,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
             "example, such as kinetree examples copy planar_biped_walk; simulate, inverse and, for robots "
             "with legs, walk and gait can be made here"
         )
+    answers, mechanism = _with_inertia(answers, mechanism)
     if answers.task == "predict":
         check_open(mechanism, f"a study of the task '{answers.task}'")
     make = {"simulate": _simulate, "inverse": _inverse, "control": _control, "predict": _predict}[
@@ -96,9 +98,23 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
             + ("  # see 'kinetree zoo'; or file = \"arm.toml\"" if named else _place(answers.model)),
             *option_lines(answers.options),
             "",
-            *make(mechanism),
+            *make(mechanism, answers.duration or 1.0),
         ]
     ) + "\n"  # fmt: skip
+
+
+def _with_inertia(answers: StudyAnswers, mechanism: Mechanism) -> tuple[StudyAnswers, Mechanism]:
+    """With armature for joints of a file of others that move no inertia, without which nothing can be run."""
+    from kinetree.control.walking.walker import without_inertia
+    from kinetree.model.armature import with_armature
+
+    if not answers.model.lower().endswith(FOREIGN) or "armature" in answers.options or mechanism.loops:
+        return answers, mechanism
+    lacking = without_inertia(mechanism, np.zeros(mechanism.n_dof))
+    if not lacking:
+        return answers, mechanism
+    options = dict(answers.options) | {"armature": lacking}
+    return replace(answers, options=options), with_armature(mechanism, lacking)
 
 
 def legged_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
@@ -178,7 +194,7 @@ def _is_limited(mechanism: Mechanism) -> bool:
     return bool(np.isfinite(mechanism.tree.effort_limit[independent_axes(mechanism)]).all())
 
 
-def _simulate(mechanism: Mechanism) -> list[str]:
+def _simulate(mechanism: Mechanism, duration: float) -> list[str]:
     if mechanism.states or mechanism.actuators:
         return [*_beginning(mechanism), *_driving(mechanism), *_standing(mechanism)]
     start, _ = start_and_end(mechanism)
@@ -194,11 +210,52 @@ def _simulate(mechanism: Mechanism) -> list[str]:
         "qd = 0  # rad/s, m/s: one number for all joints, a list, or a table by name",
         *([closing] if mechanism.loops else []),
         "",
-        "# [torque]",
-        f"# constant = {_listed(np.zeros(mechanism.n_dof))}  # N m, N; without this table there are none",
+        *_holding(mechanism, start),
         "",
     ]
     return [*lines, *_standing(mechanism)]
+
+
+def _holding(mechanism: Mechanism, start: np.ndarray) -> list[str]:
+    """Torques that hold an arm whose drives have velocity limits, which it would exceed as it falls."""
+    floats = any(link.joint.is_free for link in mechanism.links)
+    if mechanism.loops or floats or not np.isfinite(mechanism.velocity_limit[mechanism.driven]).any():
+        zero = _listed(np.zeros(mechanism.n_dof))
+        return ["# [torque]", f"# constant = {zero}  # N m, N; without this table there are none"]
+    from kinetree.analysis.inverse import inverse_dynamics
+
+    shown = np.array([float(f"{x:.4g}") for x in start])  # as it is written
+    still = np.zeros(mechanism.n_dof)
+    tau = np.where(mechanism.driven, inverse_dynamics(mechanism, shown, still, still), 0.0)
+    tau = np.clip(tau, -mechanism.effort_limit, mechanism.effort_limit)
+    held = ", ".join(f"{x + 0.0:.12g}" for x in tau)
+    return [
+        "[torque]  # without this table there are none: it falls, faster than its drives may turn",
+        f"constant = [{held}]  # N m, N: holds the weight",
+    ]
+
+
+def _within_limits(mechanism: Mechanism, start: np.ndarray, end: np.ndarray, duration: float) -> np.ndarray:
+    """An end as far off as velocity and effort limits let a cycloid reach it in a time (s)."""
+    if mechanism.loops:
+        return end
+    from kinetree.analysis.inverse import inverse_dynamics
+
+    way = end - start
+    way = np.sign(way) * np.minimum(np.abs(way), 0.4 * duration * mechanism.velocity_limit)
+    t = np.linspace(0.0, 1.0, 21)[:, None]  # of the duration
+    s, sd, sdd = (
+        t - np.sin(2 * np.pi * t) / (2 * np.pi),
+        1 - np.cos(2 * np.pi * t),
+        2 * np.pi * np.sin(2 * np.pi * t),
+    )
+    for share in (1.0, 0.5, 0.25, 0.1):
+        d = share * way
+        tau = inverse_dynamics(mechanism, start + s * d, sd * d / duration, sdd * d / duration**2)
+        if (np.abs(tau) <= 0.9 * mechanism.effort_limit).all():
+            break
+    reached: np.ndarray = start + d
+    return reached
 
 
 def _beginning(mechanism: Mechanism) -> list[str]:
@@ -206,7 +263,8 @@ def _beginning(mechanism: Mechanism) -> list[str]:
     if mechanism.states:
         first, *others = mechanism.states
         more = f"  # or {listed(others)}" if others else ""
-        return ["[initial]", f"state = {json.dumps(first)}{more}", ""]
+        closing = "assemble = true  # closes the loops, which the state leaves open by a little"
+        return ["[initial]", f"state = {json.dumps(first)}{more}", *([closing] * bool(mechanism.loops)), ""]
     start, _ = start_and_end(mechanism)
     if not mechanism.loops:
         from kinetree.simulation.standing import lifted
@@ -256,13 +314,13 @@ def _stops(mechanism: Mechanism) -> list[str]:
     ]
 
 
-def _inverse(mechanism: Mechanism) -> list[str]:
-    return [*_motion(mechanism), *_plot("q", "tau")]
+def _inverse(mechanism: Mechanism, duration: float) -> list[str]:
+    return [*_motion(mechanism, duration), *_plot("q", "tau")]
 
 
-def _control(mechanism: Mechanism) -> list[str]:
+def _control(mechanism: Mechanism, duration: float) -> list[str]:
     return [
-        *_motion(mechanism),
+        *_motion(mechanism, duration),
         "[controller]",
         'kind = "computed_torque"  # or pd, pid, feedforward, gravity_compensation',
         "kp = 100  # 1/s^2; kd is 2 sqrt(kp) unless given",
@@ -271,7 +329,7 @@ def _control(mechanism: Mechanism) -> list[str]:
     ]
 
 
-def _predict(mechanism: Mechanism) -> list[str]:
+def _predict(mechanism: Mechanism, duration: float) -> list[str]:
     start, end = start_and_end(mechanism)
     objective = "time" if _is_limited(mechanism) else "jerk"
     return [
@@ -286,8 +344,9 @@ def _predict(mechanism: Mechanism) -> list[str]:
     ]
 
 
-def _motion(mechanism: Mechanism) -> list[str]:
+def _motion(mechanism: Mechanism, duration: float) -> list[str]:
     start, end = start_and_end(mechanism)
+    end = _within_limits(mechanism, start, end, duration)
     return [
         "[trajectory]",
         'kind = "cycloid"  # or cubic, quintic, trapezoidal, interpolate, file, ...',
