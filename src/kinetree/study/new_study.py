@@ -263,8 +263,8 @@ def _beginning(mechanism: Mechanism) -> list[str]:
     if mechanism.states:
         first, *others = mechanism.states
         more = f"  # or {listed(others)}" if others else ""
-        closing = "assemble = true  # closes the loops, which the state leaves open by a little"
-        return ["[initial]", f"state = {json.dumps(first)}{more}", *([closing] * bool(mechanism.loops)), ""]
+        near = ["assemble = true  # closes the loops, which the state leaves open by a little"]
+        return ["[initial]", f"state = {json.dumps(first)}{more}", *(near if mechanism.loops else []), ""]
     start, _ = start_and_end(mechanism)
     if not mechanism.loops:
         from kinetree.simulation.standing import lifted
