@@ -288,8 +288,8 @@ def _limits(axis: Element, kind: str, passed: PassedOver) -> dict[str, float]:
         found[key] = np.inf if value < 0.0 or value >= NO_LIMIT else value
     lower, upper = number(limit, "lower", -np.inf), number(limit, "upper", np.inf)
     if kind != "continuous" and lower > upper:
-        said = f"{limit.place}: lower = {lower:g} is above upper = {upper:g}; taken as no limit"
-        passed.note("not-used", "position limits with lower above upper", said, ModelError)
+        said = f"{limit.place}: lower = {lower:g} is above upper = {upper:g}, which leaves no position"
+        passed.note("not-used", "position limits with lower above upper (taken as none)", said, ModelError)
     elif kind != "continuous":
         found |= {"lower": -np.inf if lower <= -NO_LIMIT else lower}
         found |= {"upper": np.inf if upper >= NO_LIMIT else upper}

@@ -273,8 +273,10 @@ def _limits(element: Element, kind: str, passed: PassedOver) -> dict[str, float]
         if lower >= NO_LIMIT or upper <= -NO_LIMIT:
             raise ModelError(f"{limit.place}: no position is between {lower:g} and {upper:g}")
         if lower > upper:
-            said = f"{limit.place}: lower = {lower:g} is above upper = {upper:g}; taken as no limit"
-            passed.note("not-used", "position limits with lower above upper", said, ModelError)
+            said = f"{limit.place}: lower = {lower:g} is above upper = {upper:g}, which leaves no position"
+            passed.note(
+                "not-used", "position limits with lower above upper (taken as none)", said, ModelError
+            )
             del values["lower"], values["upper"]
     return {key: np.copysign(np.inf, x) if abs(x) >= NO_LIMIT else x for key, x in values.items()}
 
@@ -286,8 +288,8 @@ def _largest(limit: Element, key: str, passed: PassedOver) -> float:
         message = f'{limit.place}: {key}="0" is taken as no limit; nothing could move with it'
         passed.mention("zero-limit", f'{key}="0" of <limit> (taken as none)', message)
     elif value < 0.0:
-        message = f"{limit.place}: {key} must be >= 0, got {value:g}; taken as no limit"
-        passed.note("not-used", f"negative {key} of <limit>", message, ModelError)
+        message = f"{limit.place}: {key} must be >= 0, got {value:g}"
+        passed.note("not-used", f"negative {key} of <limit> (taken as none)", message, ModelError)
     return value if not value <= 0.0 else np.inf
 
 
