@@ -254,7 +254,7 @@ def test_limits_of_time_and_iterations():
 
 @pytest.mark.parametrize("solver", ["interior", "ipopt"])
 def test_a_warm_start_is_short(solver):
-    problem = kuka().changed(regularization=0.0)
+    problem = kuka()
     first = predict(problem, solver=solver)
     prices = [bound.price for bound in first.active]
     again = predict(problem, solver=solver, start=first)

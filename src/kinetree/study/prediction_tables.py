@@ -294,7 +294,7 @@ class SplineTable(Table):
     regularization: NotNegative | None = Field(
         None,
         description="Price on rough joint profiles, relative to the objective; it decides what the "
-        "objective leaves open. 0: none; default 1e-7.",
+        "objective leaves open. Default 1e-7, and 0, none, if the duration is free.",
     )
 
 

@@ -33,7 +33,7 @@ from kinetree.motion.terms.undriven import UndrivenJoints
 from kinetree.state import Wrench
 
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
-REGULARIZATION = 1e-7  # price on roughness relative to the objective: wrists in least time no longer chatter
+REGULARIZATION = 1e-7  # price on roughness relative to the objective
 GAUSS = 3  # quadrature points in each segment
 MOST_SAMPLES = 1_000_000  # of a motion
 Samples = int | ArrayLike | GaussSamples | AddedSamples
@@ -61,7 +61,8 @@ class Problem:
     relative to the objective of the straight motion. It decides what the objective leaves open, such as the
     motion of a wrist in least time, or of a light foot; the explanation of a prediction says where it is more
     than 1 % of the objective. Joints with a term such as `SquaredAcceleration`, `Jerk`, `Posture` or
-    `Tracking` have no price. 0: none has.
+    `Tracking` have no price. Default 1e-7, and 0 (none) where the duration is free: there it may lead a search
+    to another motion.
 
     In closed loops only the ``independent`` joints have splines, as many as the mobility: those given, or by
     default driven joints first. The others follow on the assembly branch of ``guess`` (n_dof,), by default
@@ -99,7 +100,7 @@ class Problem:
         guess: ArrayLike | None = None,
         sizes: Mapping[str, float] | None = None,
         limits: Limits = None,
-        regularization: float = REGULARIZATION,
+        regularization: float | None = None,
     ) -> None:
         self.arguments: dict[str, Any] = {
             "mechanism": mechanism,
@@ -121,7 +122,9 @@ class Problem:
         }
         expect_mechanism(mechanism)
         self.mechanism = mechanism
-        self.regularization = number(regularization, "regularization")
+        low, high = duration_bounds(duration)
+        usual = REGULARIZATION if low == high else 0.0
+        self.regularization = usual if regularization is None else number(regularization, "regularization")
         if self.regularization < 0.0:
             raise InputError(f"regularization must be 0 or more, got {shown(regularization)}")
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
