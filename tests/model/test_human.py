@@ -61,6 +61,21 @@ def test_parts_make_up_de_leva_segments():
     assert np.sqrt(np.diag(foot.moment) / foot.mass) / length == pytest.approx([0.124, 0.245, 0.257])
 
 
+def test_hips_of_women_are_as_high_as_measured():
+    """ANSUR II: trochanterion at 845.4 of 1628.5 mm, knee at 465.9 mm; masses stay where they were."""
+    poses = kt.forward_kinematics(WOMAN, np.zeros(55))
+    height = PEOPLE[1][1]
+    assert poses["pelvis"][1][2] / height == pytest.approx(845.4 / 1628.5, abs=1e-3)
+    assert poses["left_shank"][1][2] / height == pytest.approx(465.9 / 1628.5, abs=3e-3)
+    # de Leva's own rows: hips at 0.500, thigh center 0.3612 of 0.3685 m below them, omphalion 0.1815 m above
+    scale = height / 1.735
+    hips = (0.067 + 0.4323 + 0.3685) * scale
+    thigh, pelvis = WOMAN.link("left_thigh").body.inertia, WOMAN.link("pelvis").body.inertia
+    assert poses["left_thigh"][1][2] + thigh.center[2] == pytest.approx(hips - 0.3612 * 0.3685 * scale)
+    assert poses["pelvis"][1][2] + pelvis.center[2] == pytest.approx(hips + 0.508 * 0.1815 * scale)
+    assert np.sqrt(thigh.moment[0, 0] / thigh.mass) == pytest.approx(0.369 * 0.3685 * scale)
+
+
 @pytest.mark.parametrize("sex", ["male", "female"])
 def test_table_makes_a_whole_person(sex):
     total = sum(row[0] * (2 if name in PAIRED else 1) for name, row in TABLE[sex].items())

@@ -3,6 +3,10 @@
 Masses, centers and radii are those of table 4 of P. de Leva (1996), Adjustments to Zatsiorsky-Seluyanov's
 segment inertia parameters, J. Biomech. 29, 1223-1230; so are the lengths, those of the mean man of 1.741 m
 and woman of 1.735 m. Heights of the ankle, widths of hips and shoulders are round figures of adults.
+
+The hips of women are higher than there: at the height of the trochanterion of ANSUR II, 0.519 of stature (C.
+C. Gordon et al. 2014, 2012 Anthropometric Survey of U.S. Army Personnel, NATICK/TR-15/007), instead of 0.500.
+Lower trunk and thighs meet there; masses, centers of mass and radii of gyration (m) remain as they were.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from kinetree.algebra.arrays import Array, number, vector
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.inertia import Inertia
 
+Table = dict[str, tuple[float, float, float, float, float, float]]
 SEXES = ("male", "female")
 SIDES = ("left", "right")
 HEIGHTS = (1.2, 2.3)  # m: people who are smaller or taller have other proportions
@@ -25,7 +30,7 @@ LEAST_INDEX, LARGEST_INDEX = 12.0, 60.0  # kg/m^2, body mass index
 REFERENCE = {"male": 1.741, "female": 1.735}  # m, stature of de Leva's means
 # mass, center of mass from the first end, radii of gyration about the fore-aft, the lateral and the long
 # axis, all as shares of body mass and length; then the length (m) of the mean person
-_MALE = {
+_MALE: Table = {
     "head": (0.0694, 0.5002, 0.303, 0.315, 0.261, 0.2429),  # vertex to cervicale
     "upper_trunk": (0.1596, 0.5066, 0.505, 0.320, 0.465, 0.2421),  # cervicale to xiphion
     "middle_trunk": (0.1633, 0.4502, 0.482, 0.383, 0.468, 0.2155),  # xiphion to omphalion
@@ -37,7 +42,7 @@ _MALE = {
     "shank": (0.0433, 0.4395, 0.251, 0.246, 0.102, 0.4340),
     "foot": (0.0137, 0.4415, 0.257, 0.245, 0.124, 0.2581),  # heel to tip of the toes
 }
-_FEMALE = {
+_FEMALE: Table = {
     "head": (0.0668, 0.4841, 0.271, 0.295, 0.261, 0.2437),
     "upper_trunk": (0.1545, 0.5050, 0.466, 0.314, 0.449, 0.2280),
     "middle_trunk": (0.1465, 0.4512, 0.433, 0.354, 0.415, 0.2053),
@@ -49,13 +54,32 @@ _FEMALE = {
     "shank": (0.0481, 0.4352, 0.267, 0.263, 0.092, 0.4323),
     "foot": (0.0129, 0.4014, 0.299, 0.279, 0.139, 0.2283),
 }
-TABLE = {"male": _MALE, "female": _FEMALE}
+# mean heights of 1986 women: trochanterion beside stature, 845.4 mm and 1628.5 mm (Gordon et al. 2014)
+_FEMALE_HIPS = 0.5191
 # heights and half widths (m) of the mean person: ankle above the sole, hips and shoulders from the middle,
 # shoulders above the hips (de Leva: middle of the shoulders to middle of the hips)
-_FRAME = {
+_FRAME: dict[str, dict[str, float]] = {
     "male": {"ankle": 0.075, "hip": 0.088, "shoulder": 0.185, "shoulder_height": 0.5155},
     "female": {"ankle": 0.067, "hip": 0.088, "shoulder": 0.174, "shoulder_height": 0.4979},
 }
+
+
+def _with_hips_at(
+    share: float, table: Table, frame: dict[str, float], stature: float
+) -> tuple[Table, dict[str, float]]:
+    """A table and its frame with the hips at a share of the stature: what has mass stays where it is."""
+    rise = share * stature - table["thigh"][-1] - table["shank"][-1] - frame["ankle"]
+    found = dict(table)
+    for name, longer, before in (("lower_trunk", -rise, 0.0), ("thigh", rise, rise)):
+        mass, center, x, y, z, old = table[name]
+        length = old + longer
+        ratio = old / length
+        found[name] = (mass, ratio * center + before / length, ratio * x, ratio * y, ratio * z, length)
+    return found, {**frame, "shoulder_height": frame["shoulder_height"] - rise}
+
+
+_WOMAN, _FRAME["female"] = _with_hips_at(_FEMALE_HIPS, _FEMALE, _FRAME["female"], REFERENCE["female"])
+TABLE = {"male": _MALE, "female": _WOMAN}
 PAIRED = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
 OVERRIDES = ("mass", "length", "center", "radii")
 # stature (m) and mass (kg) at the 5th, 50th and 95th percentile. Women: ANSUR II 2012, n = 1986 (Gordon et
@@ -76,7 +100,7 @@ class Segment:
     >>> import kinetree as kt
     >>> thigh = kt.human.proportions("female", 1.65, 60.0).segments["left_thigh"]
     >>> round(thigh.mass, 2), round(thigh.length, 3)
-    (8.87, 0.35)
+    (8.87, 0.382)
     """
 
     mass: float
