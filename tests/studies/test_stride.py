@@ -1,9 +1,13 @@
 """Strides of two different steps, settings of the wrong kind, and motions for OpenSim."""
 
+import json
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import kinetree as kt
+from kinetree.cli import app
 from kinetree.studies.gait.opensim import opensim_coordinates
 from kinetree.studies.walking.stride import stride
 from kinetree.walking import Walking, walk, walker, walking_problem
@@ -45,6 +49,17 @@ def test_a_stride_is_shown_as_one_motion_of_a_free_person(taken):
     passive = legs.moments(result.q.values[:, columns])
     assert np.allclose(result.tau_passive.values[:, columns], passive)  # of both steps, mirrored or not
     assert np.allclose(result.tau.values, result.tau_active.values + result.tau_passive.values)
+
+
+def test_the_command_line_states_the_figures_of_a_stride(taken, tmp_path):
+    statistics = taken.to_result().statistics
+    assert statistics["max_violation"] == taken.prediction.max_violation
+    coarse = ["walk.right_hand=8", "walk.points=8", "walk.nodes=[2,2,4,4]", "walk.max_iterations=1"]
+    command = ["run", "walking", *(word for setting in coarse for word in ("--set", setting))]
+    found = CliRunner().invoke(app, [*command, "--json", "-o", str(tmp_path / "a.nc")])
+    stated = json.loads(found.stdout)
+    assert found.exit_code == 3 and stated["iterations"] >= 1 and stated["max_violation"] > 0.0
+    assert "max_violation" in CliRunner().invoke(app, [*command, "-o", str(tmp_path / "b.nc")]).output
 
 
 def test_steps_meet_as_mirror_images(taken):

@@ -209,7 +209,7 @@ class PhasedPrediction(Ended):
                 "search": dict(self.asked),
             },
             audit=self._audit(),
-            statistics=self._statistics(),
+            statistics=phased_statistics(self),
             messages=messages(self.explanation, solved=self.solved_at_samples),
             seconds=self.seconds,
             **stop,
@@ -239,20 +239,6 @@ class PhasedPrediction(Ended):
             **limits_audit(self.parts),
         }
 
-    def _statistics(self) -> dict[str, Any]:
-        return {
-            "duration": self.duration,
-            "durations": list(self.durations),
-            "objective": self.objective,
-            "objectives": [part.objective for part in self.parts],
-            "iterations": self.iterations,
-            "max_violation": self.max_violation,
-            "solver": self.outcome.solver,
-            "status": self.word,
-            "variables": self.phases.n_variables,
-            "constraints": self.phases.n_constraints,
-        }
-
     def save(self, path: PathLike, force: bool = False) -> None:
         """Write the result to a .nc file; ``predict_phases(phases, start=load_result(path))`` resumes."""
         self.to_result().save(path, force)
@@ -270,3 +256,19 @@ class PhasedPrediction(Ended):
 
     def _repr_html_(self) -> str:
         return str(upstairs("phased_prediction_html")(self))
+
+
+def phased_statistics(prediction: PhasedPrediction) -> dict[str, Any]:
+    """The figures of a prediction in phases, as results state them."""
+    return {
+        "duration": prediction.duration,
+        "durations": list(prediction.durations),
+        "objective": prediction.objective,
+        "objectives": [part.objective for part in prediction.parts],
+        "iterations": prediction.iterations,
+        "max_violation": prediction.max_violation,
+        "solver": prediction.outcome.solver,
+        "status": prediction.word,
+        "variables": prediction.phases.n_variables,
+        "constraints": prediction.phases.n_constraints,
+    }

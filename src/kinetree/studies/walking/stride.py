@@ -17,7 +17,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
 from kinetree.analysis.rooting import change_root
 from kinetree.model.human.joints import mirror_image
-from kinetree.motion.outcome.phased_prediction import PhasedPrediction
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction, phased_statistics
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
 from kinetree.motion.problem.phases import Junction, PhasedProblem
@@ -77,7 +77,7 @@ class Stride(Verified):
         settings = {"walking": plain(asdict(self.task)), "steps": 2, "search": dict(self.prediction.asked)}
         return build_result(
             "predict", self.walkers[0].person, joined | more, coordinates=labels, settings=settings,
-            audit=audit, statistics=_statistics(self.prediction), seconds=self.prediction.seconds,
+            audit=audit, statistics=phased_statistics(self.prediction), seconds=self.prediction.seconds,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -144,18 +144,6 @@ def _even(task: Walking, search: dict[str, Any]) -> Prediction:
 def _solved(prediction: PhasedPrediction) -> Check:
     worst, most = prediction.violation_at_samples, prediction.allowed_at_samples
     return Check(worst, most, prediction.solved_at_samples, "1", prediction.status)
-
-
-def _statistics(prediction: PhasedPrediction) -> dict[str, Any]:
-    return {
-        "duration": prediction.duration,
-        "objective": prediction.objective,
-        "iterations": prediction.outcome.iterations,
-        "solver": prediction.outcome.solver,
-        "status": prediction.word,
-        "variables": prediction.phases.n_variables,
-        "constraints": prediction.phases.n_constraints,
-    }
 
 
 def _shown(stride: Stride, k: int) -> dict[str, Array]:
