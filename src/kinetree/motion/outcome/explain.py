@@ -12,6 +12,7 @@ from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, strained
 from kinetree.motion.outcome.ended import BETWEEN_SAMPLES, sentence
 from kinetree.motion.outcome.hints import swinging, too_weak, undriven, whirling
 from kinetree.motion.outcome.verify import Check, Violation
+from kinetree.motion.problem.instants import GaussSamples, given_samples
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.terms.effort import Time
@@ -107,13 +108,21 @@ def _reached_duration(problem: Problem, outcome: Outcome) -> Iterator[str]:
 
 
 def _finer(problem: Problem, outcome: Outcome, check: Check) -> Iterator[str]:
-    """What to do if the motion changes so fast within a segment that its cost depends on where one looks."""
+    """What to do if the motion changes so fast within a segment that its cost depends on where one looks.
+
+    Where the quadrature has nodes by phase, they are too few, however short the segments are.
+    """
     apart = objective_apart(problem, outcome, check)
-    if apart > max(term.quadrature_error for term in problem.objective):
-        yield (
-            f"Another quadrature gives an objective that differs by {100.0 * apart:.2g} %: the motion needs "
-            f"shorter segments, such as predict(problem.changed(segments={2 * problem.basis.segments}))."
-        )
+    if apart <= max(term.quadrature_error for term in problem.objective):
+        return
+    given = given_samples(problem.arguments["samples"])
+    if isinstance(given, GaussSamples):
+        counts = ", ".join(str(2 * count) for count in given.counts)
+        remedy = f"its phases need more Gauss nodes, such as GaussSamples(ends, ({counts}))"
+    else:
+        finer = f"predict(problem.changed(segments={2 * problem.basis.segments}))"
+        remedy = f"the motion needs shorter segments, such as {finer}"
+    yield f"Another quadrature gives an objective that differs by {100.0 * apart:.2g} %: {remedy}."
 
 
 def _smoothed(problem: Problem, outcome: Outcome) -> Iterator[str]:

@@ -63,6 +63,10 @@ class Walk(Verified):
         and ``tau_active`` are the two parts of them.
         """
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
+        if not result.audit["objective"].passed:
+            nodes = [2 * count for count in self.task.nodes]
+            remedy = f"The integrals of the objective need more nodes in the phases: walk.nodes = {nodes}."
+            result = changed(result, messages=(remedy, *result.messages))
         if self.conflicts:
             result = changed(result, messages=(*self.conflicts, *result.messages))
         if self.sought is None:
