@@ -13,6 +13,7 @@ CASES = {
     "cubic unclamped": BSplineBasis.uniform(6, clamped=False),
     "quintic own breaks": BSplineBasis.on([0, 0.1, 0.35, 0.36, 0.8, 1], degree=5),
     "double knot": BSplineBasis.on([0, 0.25, 0.5, 0.5, 0.75, 1]),
+    "unequal unclamped": BSplineBasis.on([0, 0.1, 0.15, 0.4, 0.7, 1], clamped=False),
     "triple knot unclamped": BSplineBasis.on([0, 0.3, 0.3, 0.3, 1], clamped=False),
     "one segment": BSplineBasis.uniform(1, degree=4),
 }

@@ -11,6 +11,7 @@ from kinetree.studies.walking.checks import checked, exceeded
 from kinetree.studies.walking.conflict import breaks_between
 from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import LEAN, ROOT, Schedule
+from kinetree.study.tasks.walk import WalkTable
 from kinetree.walking import Walking, walk, walker, walking_problem
 
 
@@ -25,7 +26,7 @@ def test_a_step_from_standing_is_solved_and_passes_every_check(step):
     assert step.prediction.iterations < 80
     problem = step.prediction.problem
     assert step.walker.mechanism.n_dof == 38
-    assert 380 < problem.n_variables < 430 and 1900 < problem.n_constraints < 2100
+    assert 640 < problem.n_variables < 700 and 2600 < problem.n_constraints < 2900
     assert set(step.checks) >= {
         "torques",
         "contact",
@@ -152,7 +153,8 @@ def test_women_and_men_of_a_size_measure_effort_alike_and_are_limited_by_their_o
 
 def test_phases_follow_each_other():
     plan = Schedule(Walking())
-    assert plan.flat == pytest.approx(2 / 12) and plan.flat < plan.double < 0.7
+    assert plan.flat == 0.2 and plan.flat < plan.double < 0.7
+    assert {plan.flat, plan.double, 0.7} <= set(plan.breaks.tolist()) and len(plan.breaks) == 21
     lower, upper = plan.support(walker(Walking()), np.array([0.01, 0.3, 0.9]))
     assert (lower < upper).all() and lower[2, 0] > lower[1, 0] and upper[0, 0] < upper[1, 0]
 
@@ -199,7 +201,7 @@ def test_rows_and_integrals_share_their_instants(step):
 
 def test_limits_exceeded_between_instants_are_kept_after_a_search_with_instants_there():
     """Weak ankles use all their strength: between the usual instants they would exceed it."""
-    task = Walking(strength={"ankle": 0.6}, passive=0.0)
+    task = Walking(strength={"ankle": 0.6}, passive=0.0, nodes=(10, 3, 8, 6))
     who = walker(task)
     still = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
     first = kt.predict(walking_problem(task, who), start=still, tolerance=1e-3, progress=False)
@@ -208,7 +210,7 @@ def test_limits_exceeded_between_instants_are_kept_after_a_search_with_instants_
     tau = Step(who, first, peaks).tau[:, first.problem.mechanism.joint_index("right_ankle.flexion")]
     assert np.abs(tau).max() > 1.02 * -who.torques["right_ankle.flexion"][0]
     found = walk(task, progress=False)
-    assert found.passed and found.checks["torques"].value <= 1e-3, str(found)
+    assert found.solved and all(check.passed for check in found.checks.values()), str(found)
     assert set(peaks) <= set(found.prediction.problem.setting.samples)
     assert found.prediction.iterations > first.iterations
     assert found.prediction.objective == pytest.approx(first.objective, rel=0.01)
@@ -264,3 +266,35 @@ def test_a_search_goes_on_where_no_other_solver_is_installed(monkeypatch):
     found = kt.walking.walk(progress=False)
     assert found.passed and found.prediction.iterations > 34, str(found)
     assert found.prediction.asked["solver"] == "auto" and found.prediction.asked["options"] == {}
+
+
+def test_too_few_nodes_are_named_as_the_remedy_of_the_quadrature():
+    """The message names settings with which the two quadratures agree better: nodes, not segments."""
+    few = walk(points=8, nodes=(2, 1, 2, 2), progress=False, max_iterations=3)
+    result = few.to_result()
+    assert not result.audit["objective"].passed
+    said = " ".join((*result.messages, *few.prediction.explanation.advice))
+    assert "walk.nodes = [4, 2, 4, 4]" in said and "segments" not in said
+
+
+def test_study_files_have_the_defaults_of_the_task():
+    table, task = WalkTable.model_validate({}), Walking()
+    shared = {name for name in WalkTable.model_fields if hasattr(task, name)} - {"strength"}
+    assert {"points", "nodes", "band"} <= shared
+    for name in shared:
+        assert np.array_equal(getattr(table, name), getattr(task, name)), name
+
+
+def test_mirrored_splines_continue_over_unequal_segments():
+    """Shorter segments in double support: the end of a step and its mirrored start agree in all rates."""
+    problem = walking_problem(Walking(points=10, nodes=(2, 2, 2, 2)))
+    breaks = problem.basis.breaks
+    assert np.ptp(np.diff(breaks)) > 0.02
+    start = walk(points=10, nodes=(2, 2, 2, 2), progress=False, max_iterations=1).prediction
+    q, qd, qdd = (np.asarray(rate) for rate in start.at(np.array([0.0, start.duration])))
+    names = list(problem.mechanism.joint_names)
+    for name in ("right_knee", "right_hip.flexion", "left_ankle.flexion"):
+        partner, sign = kt.human.mirror_image(name)
+        j, k = names.index(name), names.index(partner)
+        for rate in (q, qd, qdd):
+            assert rate[1, j] == pytest.approx(sign * rate[0, k], rel=1e-9, abs=1e-9)

@@ -75,10 +75,12 @@ class BSplineBasis:
     def on(cls, breaks: ArrayLike, degree: int = 3, *, clamped: bool = True) -> BSplineBasis:
         """The basis with the given breaks from 0 to 1; an interior break listed m times is an m-fold knot.
 
-        Not clamped, the first and last interval go on beyond 0 and 1.
+        Not clamped, the breaks are repeated beyond 0 and 1 with period 1.
 
         >>> BSplineBasis.on([0, 0.3, 0.3, 1], degree=2).n_control
         5
+        >>> BSplineBasis.on([0, 0.25, 1], degree=2, clamped=False).knots.tolist()
+        [-1.0, -0.75, 0.0, 0.25, 1.0, 1.25, 2.0]
         """
         degree = _checked_degree(degree)
         inner = finite(numbers(breaks, "breaks"), "breaks")
@@ -93,12 +95,15 @@ class BSplineBasis:
             raise InputError(
                 f"a break may be listed at most {degree} times (the degree), got {shown(breaks)}"
             )
-        steps = np.arange(degree, 0, -1)
         before, after = np.zeros(degree), np.ones(degree)
         if not isinstance(clamped, bool):
             raise InputError(f"clamped must be True or False, got {shown(clamped)}")
         if not clamped:
-            before, after = -steps * inner[1], 1.0 + steps[::-1] * (1.0 - inner[-2])
+            count = len(inner) - 1  # of knots in each period
+            before, after = (
+                inner[k % count] + k // count
+                for k in (np.arange(-degree, 0), count + np.arange(1, degree + 1))
+            )
         return cls(np.concatenate([before, inner, after]), degree)
 
     @property

@@ -313,20 +313,16 @@ class _Cycle:
         return LinearRows(places, weights, np.ones(1), target, target, self.family, labels, units)
 
     def _on_splines(self) -> LinearRows:
-        """Control point k + segments = sign times control point k + offset, for the last ``degree``."""
+        """Control point k + c = sign times control point k + offset; c is the number of knots in a period."""
         basis = self.setting.profiles.basis
-        steps = np.diff(basis.knots)
-        if basis.degree and (basis.clamped or np.ptp(steps) > CLOSE):
-            raise InputError(
-                f"{self.family}: a periodic spline needs equal segments and must not be clamped "
-                f"(clamped=False)"
-            )
-        if basis.segments <= basis.degree:
+        c, last = basis.n_control - basis.degree, np.arange(basis.degree)[:, None]
+        if (np.abs(basis.knots[c:] - basis.knots[:-c] - 1.0) > CLOSE).any():
+            raise InputError(f"{self.family}: a periodic spline must not be clamped (clamped=False)")
+        if c <= basis.degree:
             raise InputError(
                 f"{self.family}: a periodic spline needs more segments than its degree "
                 f"{basis.degree}, got {basis.segments}"
             )
-        c, last = basis.segments, np.arange(basis.degree)[:, None]
         ends, starts = (np.array(columns)[None] for columns in self.columns)
         points = self.setting.unknowns.points
         places = np.stack([points(last, starts), points(last + c, ends)], axis=2).reshape(-1, 2)

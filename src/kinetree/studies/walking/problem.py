@@ -79,7 +79,8 @@ TOUCHES = 5e-4  # of the weight, at touch-down: else rounding would let the grou
 INSIDE = 0.003  # m: rows keep so far from the rear edge of the support, which is checked between them
 LIFTED = 0.06  # m, at most, of a ball that no longer carries
 LEAVES = 0.02  # m/s, upwards, of toes that lift off: else they would sink first
-HELD = 0.9  # of the time in which the ball carries: it is held at least until then
+IN_DOUBLE_SUPPORT, AFTER_HEEL_OFF = 0.45, 0.25  # of the segments of splines
+EARLIER = 0.55  # of the instants at which the trailing toes are held: while their ball carries
 FORCE_DEGREE = 4
 LARGEST_PUSH, LARGEST_PULL, LARGEST_TWIST = 2.0, 0.6, 0.02  # weights, weights, weights times m
 PACK = np.array([-0.18, 0.0, 0.05])  # m, from the joint of the chest
@@ -281,26 +282,52 @@ class Schedule:
 
     def __init__(self, task: Walking, more: ArrayLike = ()) -> None:
         self.task, self.more = task, np.asarray(more, dtype=np.float64)
-        self.flat = max(1, round(task.flat * task.points)) / task.points  # at a knot
-        self.landed = max(1, round(task.landing * task.points)) / task.points
+        self.flat = task.flat
         both = task.double_support
         self.double = both if both > self.flat else min(1.02 * self.flat, task.heel_off)
         self.ball_off = task.ball * self.double
         if not self.double < task.heel_off:
             raise InputError(
-                f"walking: the foot is flat at {self.flat:.3g} of the step, after heel off at "
-                f"{task.heel_off:g}; use more points"
+                f"walking: the foot is flat at {self.flat:.3g} of the step, and double support ends only at "
+                f"heel off, {task.heel_off:g}; it must end before"
             )
+        self.breaks = self._breaks()
+        self.landed = float(self.breaks[1:][np.abs(self.breaks[1:] - task.landing).argmin()])
         self.nodes, self.samples = self._samples()
         self.s = np.union1d(self.nodes.s, self.samples.more)  # all instants of the problem
-        angles = np.pi * np.arange(task.closure) / (task.closure - 1)
-        self.closure = 0.5 * self.double * (1.0 - np.cos(angles))
-        last = np.flatnonzero(self.closure <= self.ball_off)[-1]
-        if last > 0:  # the first one is touch-down
-            self.closure[last] = max(self.closure[last], HELD * self.ball_off)
+        self.closure = self._closure()
         inside = np.linspace(0.0, 1.0, task.clearances + 2)[1:-1]
         self.swing = self.double + inside * (1.0 - self.double)
         self.heights = task.clearance * np.clip(8.0 * np.minimum(inside, 1.0 - inside), 0.0, 1.0)
+
+    def _breaks(self) -> Array:
+        """Ends of the segments of all splines: of the phases, and between them; shorter in double support.
+
+        There the trailing toes rest while the other foot rolls, for which splines need many control points.
+        """
+        task = self.task
+        dense = max(2, round(IN_DOUBLE_SUPPORT * task.points))
+        roll = max(1, min(round(dense * self.flat / self.double), dense))
+        off = max(1, round(AFTER_HEEL_OFF * task.points))
+        rest = task.points - dense - off
+        phases = (self.flat, roll), (self.double, dense - roll), (task.heel_off, rest), (1.0, off)
+        long = [(end, count) for end, count in phases if count]  # others are too short for a segment
+        begins = [0.0, *(end for end, _ in long)]
+        parts = [(begin, end, count) for begin, (end, count) in zip(begins[:-1], long, strict=True)]
+        return np.concatenate([[0.0], *(np.linspace(a, b, k + 1)[1:] for a, b, k in parts)])
+
+    def _closure(self) -> Array:
+        """Instants at which the trailing toes are held: denser where their contact begins and ends.
+
+        Touch-down of the other foot, then Chebyshev points until the ball stops carrying and until lift-off.
+        """
+        first = max(1, round(EARLIER * (self.task.closure - 1)))
+        parts = (0.0, self.ball_off, first), (self.ball_off, self.double, self.task.closure - 1 - first)
+        found = [np.zeros(1)]
+        for begin, end, count in parts:
+            angles = np.pi * np.arange(1, count + 1) / max(count, 1)
+            found.append(begin + 0.5 * (end - begin) * (1.0 - np.cos(angles)))
+        return np.unique(np.concatenate(found))
 
     def _samples(self) -> tuple[GaussSamples, AddedSamples]:
         """Nodes by phase; while the foot rolls, by segment: there forces grow, with corners at knots.
@@ -309,7 +336,7 @@ class Schedule:
         """
         task = self.task
         roll, *others = task.nodes
-        segments = min(round(self.flat * task.points), roll)
+        segments = min(int(np.count_nonzero(self.breaks < self.flat)), roll)
         knots = np.linspace(0.0, self.flat, segments + 1)
         counts = [len(x) for x in np.array_split(np.arange(roll), segments)]
         ends, early = (*knots, self.double, task.heel_off, 1.0), (EARLY * self.flat).tolist()
@@ -387,7 +414,7 @@ def walking_problem(
             *_landmarks(task, who, plan),
         ],
         duration=_duration(task),
-        segments=task.points,
+        breaks=plan.breaks,
         clamped=False,
         samples=plan.samples,
         frozen=frozen,
@@ -484,12 +511,24 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
     places = {name: np.append(heel + yaw @ [who.sole[name], 0.0], 0.0) for name in ("ball", "tip")}
     carries = plan.closure <= plan.ball_off
     first, later = plan.closure[carries], plan.closure[~carries]
+
+    def rests(name: str, point: Array, axes: str, at: Array) -> list[PointPosition]:
+        """A point is in its place at touch-down and afterwards within the band by which toes give."""
+        where: dict[str, Any] = {"point": point, "axes": axes, "travel": travel}
+        if not task.band:
+            return [PointPosition(TRAILING, places[name], at=at, **where)]
+        low, high = places[name] - task.band, places[name] + task.band
+        return [
+            PointPosition(TRAILING, places[name], at="start", **where),
+            PointPosition(TRAILING, lower=low, upper=high, at=at[at > 0.0], **where),
+        ]
+
     common: dict[str, Any] = {"degree": FORCE_DEGREE, "segments": 1, "size": weight, "at": "points"}
     found: list[Constraint] = [
-        PointPosition(TRAILING, places["tip"], point=tip, at=plan.closure, travel=travel),
-        PointPosition(TRAILING, places["ball"], point=ball, axes="y", at=plan.closure),
-        PointPosition(TRAILING, places["ball"], point=ball, axes="z", at=first),
-        PointPosition(TRAILING, places["ball"], point=side, axes="z", at=first),
+        *rests("tip", tip, "xyz", plan.closure),
+        *rests("ball", ball, "y", plan.closure),
+        *rests("ball", ball, "z", first),
+        *rests("ball", side, "z", first),
         PointVelocity(TRAILING, np.zeros(3), point=tip, at="start"),
         PointVelocity(TRAILING, np.zeros(3), point=ball, axes="yz", at="start"),
         PointVelocity(TRAILING, np.zeros(3), point=side, axes="z", at="start"),

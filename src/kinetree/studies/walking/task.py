@@ -26,7 +26,7 @@ GRAVITY = 9.81  # m/s^2
 USUAL_SPEED, USUAL_DOUBLE, DOUBLE_FALLS, DOUBLES = 0.396, 0.26, 0.3, (0.12, 0.27)
 RANGES = {  # m, shares of the step, rad: beyond them no step is walked
     "clearance": (0.0, 0.2), "pad": (0.0, 0.05), "slip": (0.0, 0.1), "landing": (0.0, 0.5),
-    "knee_at": (0.0, 1.0), "wrist": (0.0, 0.6), "toe_out": (-0.8, 0.8),
+    "band": (0.0, 0.005), "knee_at": (0.0, 1.0), "wrist": (0.0, 0.6), "toe_out": (-0.8, 0.8),
 }  # fmt: skip
 HEAVIEST = 0.6  # of the body's mass that is carried
 STIFFEST = 5.0  # times the passive moments of healthy people
@@ -112,8 +112,9 @@ class Walking:
     beside effort and the rest. With ``double_range`` double support is sought, around these. Each is
     the least and the largest value; ``step``, ``speed`` and ``double`` are where the search begins then.
 
-    ``points`` are control points of each joint in a step, ``nodes`` Gauss nodes in heel roll, flat double
-    support, flat single support, and heel off.
+    ``points`` are control points of each joint in a step, with knots where phases end, ``nodes`` Gauss nodes
+    in heel roll, flat double support, flat single support, and heel off. The trailing toes rest: at
+    ``closure`` instants they stay within ``band`` of their place, as soft toes in shoes do.
 
     >>> task = Walking(speed=1.0, step=0.5)
     >>> task.duration, task.changed(points=10).points
@@ -141,12 +142,13 @@ class Walking:
     step_range: tuple[float, float] | None = None
     speed_range: tuple[float, float] | None = None
     double_range: tuple[float, float] | None = None
-    flat: float = 0.18  # rounded to a knot
+    flat: float = 0.20
     heel_off: float = 0.70
     ball: float = 0.60
-    points: int = 12
-    nodes: tuple[int, int, int, int] = (10, 4, 12, 12)
-    closure: int = 5  # instants at which the trailing toes are held
+    points: int = 20
+    nodes: tuple[int, int, int, int] = (14, 6, 16, 16)
+    closure: int = 13  # instants at which the trailing toes are held
+    band: float = 6e-4  # m, by which they may give there
     clearance: float = 0.005  # m, of the swinging foot
     clearances: int = 12  # instants at which it is asked for
     pad: float = 0.01  # m, by which the heel sinks after touch-down
