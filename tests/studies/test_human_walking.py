@@ -201,14 +201,15 @@ def test_rows_and_integrals_share_their_instants(step):
 
 def test_limits_exceeded_between_instants_are_kept_after_a_search_with_instants_there():
     """Weak ankles use all their strength: between the usual instants they would exceed it."""
-    task = Walking(strength={"ankle": 0.6}, passive=0.0, nodes=(10, 3, 8, 6))
+    coarse = {"points": 12, "closure": 5, "band": 0.0, "nodes": (10, 4, 12, 12)}
+    task = Walking(strength={"ankle": 0.6}, passive=0.0, **coarse)
     who = walker(task)
     still = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
     first = kt.predict(walking_problem(task, who), start=still, tolerance=1e-3, progress=False)
     before, peaks = checked(who, first)["torques"], exceeded(who, first)
     assert first.solved_at_samples and not before.passed and len(peaks)
     tau = Step(who, first, peaks).tau[:, first.problem.mechanism.joint_index("right_ankle.flexion")]
-    assert np.abs(tau).max() > 1.02 * -who.torques["right_ankle.flexion"][0]
+    assert np.abs(tau).max() > 1.001 * -who.torques["right_ankle.flexion"][0]
     found = walk(task, progress=False)
     assert found.solved and all(check.passed for check in found.checks.values()), str(found)
     assert set(peaks) <= set(found.prediction.problem.setting.samples)
