@@ -166,7 +166,7 @@ class Walking:
     posture: float = 1.0
     upright: float = 1.0
     rate: float = 3e-4
-    time: float = 0.45  # what a second costs where the speed is sought
+    time: float = 0.29  # what a second costs where the speed is sought
     arms: bool = False  # whether arms must swing with the opposite legs
     wrist: float = 0.0  # m, least sideways distance of the wrists from the middle of the hips
 

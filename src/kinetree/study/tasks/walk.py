@@ -64,7 +64,7 @@ class WalkTable(Table):
     double_range: Numbers | None = Field(
         None, description="Least and largest fraction of double support, which is sought (no unit)."
     )
-    time: Number = Field(0.45, description="Cost of a second where the speed is sought (1/s).")
+    time: Number = Field(0.29, description="Cost of a second where the speed is sought (1/s).")
     heel_off: Positive = Field(0.70, description="Fraction of the step after which the heel lifts (no unit).")
     band: Number = Field(6e-4, description="Distance by which resting toes may give (m).")
     points: Whole = Field(20, description="Control points of each joint in a step.")
