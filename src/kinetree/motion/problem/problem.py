@@ -61,8 +61,8 @@ class Problem:
     relative to the objective of the straight motion. It decides what the objective leaves open, such as the
     motion of a wrist in least time, or of a light foot; the explanation of a prediction says where it is more
     than 1 % of the objective. Joints with a term such as `SquaredAcceleration`, `Jerk`, `Posture` or
-    `Tracking` have no price. Default 1e-7, and 0 (none) where the duration is free: there it may lead a search
-    to another motion.
+    `Tracking` have no price. Default 1e-7, and 0 (none) where the duration is free: there it may lead to
+    another motion.
 
     In closed loops only the ``independent`` joints have splines, as many as the mobility: those given, or by
     default driven joints first. The others follow on the assembly branch of ``guess`` (n_dof,), by default
