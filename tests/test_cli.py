@@ -65,7 +65,8 @@ def test_info_names_every_body_and_joint(name):
     assert result.exit_code == 0
     assert all(word in result.output for word in (*mechanism.body_names, *mechanism.joint_names))
     bodies = "1 body" if mechanism.n_bodies == 1 else f"{mechanism.n_bodies} bodies"
-    assert f": {bodies}, {mechanism.n_dof} degree" in result.output
+    noun = "coordinate" if mechanism.loops else "degree"
+    assert f": {bodies}, {mechanism.n_dof} {noun}" in result.output
 
 
 def test_info_shows_tree_joints_limits_and_modules(pendulum):
@@ -73,7 +74,7 @@ def test_info_shows_tree_joints_limits_and_modules(pendulum):
     assert lines[0] == "pendulum: 1 body, 1 degree of freedom, 1 kg, gravity (0, 0, -9.81) m/s^2"
     assert "└── bob  pivot: revolute, 1 kg" in lines
     (row,) = [line.split() for line in lines if line.startswith("pivot")]
-    assert row == ["pivot", "revolute", "about", "y", "-1", "rad", "1.571", "rad", "5", "N", "m"]
+    assert row == ["pivot", "revolute", "about", "y", "-1", "rad", "1.571", "rad", "none", "5", "N", "m"]
     assert "  M1: bob  (on M0)" in lines
 
 

@@ -26,7 +26,7 @@ def andrews_squeezer() -> Mechanism:
 
     >>> import kinetree as kt
     >>> kt.zoo.andrews_squeezer()
-    Mechanism('andrews_squeezer', 7 bodies, 7 degrees of freedom)
+    Mechanism('andrews_squeezer', 7 bodies, 7 coordinates in 3 closed loops)
     """
     build = Builder("andrews_squeezer", gravity=(0, 0, 0))
     k1 = _plate(build.world, "beta", "K1", (0, 0), 0.04325, (0.00092, 0), 2.194e-6, driven=True)
