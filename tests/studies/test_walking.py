@@ -58,9 +58,11 @@ def test_ground_carries_the_weight():
 def test_torques_alone_fail():
     """Without feedback the robots leave the gait ([Shah2013], section 7.2.2)."""
     feet = tuple(f"{end}{k}_{side}" for k in (1, 2) for end in ("toe", "heel") for side in ("left", "right"))
-    with pytest.warns(kt.simulation.VerdictWarning, match="below the ground|fell|too soft"):
+    with pytest.warns(kt.simulation.VerdictWarning) as seen:
         run = walk("spatial_biped", "torques_alone", duration=0.8, ground=kt.Ground(points=feet))
     assert attitude(run) > 20.0
+    texts = [str(x.message) for x in seen]
+    assert all(any(word in text for text in texts) for word in ("fell", "below the ground"))
 
 
 def test_torques_are_those_of_inverse_dynamics():
