@@ -9,7 +9,7 @@ from kinetree.doors import UPWARD, upstairs
 
 PACKAGE = Path(__file__).parents[1] / "src" / "kinetree"
 FLOORS = (
-    ("errors", "renamed", "doors", "progress"),
+    ("errors", "other_names", "doors", "progress"),
     ("algebra",),
     ("model",),
     ("formats",),
@@ -38,7 +38,6 @@ ENTRANCE = (
 EXEMPT = (
     "__init__.py",
     "__main__.py",
-    "gait.py",
     "gait_analysis.py",
     "human.py",
     "loops.py",

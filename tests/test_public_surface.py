@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
-from kinetree.renamed import old_names
+from kinetree.other_names import OF_OTHERS
 
 PACKAGE = Path(kinetree.__file__).parent
 MODULES = [
@@ -39,15 +39,6 @@ SHOWN_IN = {  # classes of which users receive parts or several: the function wh
     "SquatRow": "lifting.squat_score",
 }
 INHERITED = ("Function",)  # by authors of new terms, who read the terms that there are
-SUFFIXES = (".py", ".pyi", ".md", ".ipynb", ".toml", ".js", ".html")
-EXEMPT = (
-    "CHANGELOG.md",
-    "src/kinetree/renamed.py",
-    "tests/test_renamed.py",
-    "docs/decisions.md",
-    "tests/typed_user/wrong.py",
-)
-FOLDERS = ("src", "tests", "docs", "benchmarks", "fuzz", "notebooks")
 ROOT = Path(__file__).parents[1]
 NOT_YET_NEEDED = ("matplotlib", "pydantic", "scipy", "mujoco", "numba", "rich", "typer")
 
@@ -175,21 +166,30 @@ def test_the_table_of_the_surface_counts_what_there_is():
     assert int(re.search(r"^\| together .* (\d+) \|$", page, re.M)[1]) == sum(counted.values())
 
 
-def own_files():
-    files = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
-    for path in files:
-        if path.suffix in SUFFIXES and path.relative_to(ROOT).as_posix() not in EXEMPT:
-            yield path
+def test_names_of_other_libraries_lead_to_ours():
+    for name, own in OF_OTHERS.items():
+        assert own in kinetree.__all__ and name not in kinetree.__all__
+        with pytest.raises(AttributeError, match=f"has no name '{name}'; use kinetree.{own}$"):
+            getattr(kinetree, name)
 
 
-def test_nothing_of_our_own_uses_an_old_name():
-    """Replace them by: python -m kinetree.renamed --write FILE."""
-    found = [
-        f"{path.relative_to(ROOT)}:{line}: {old} is now {new}"
-        for path in own_files()
-        for line, old, new in old_names(path.read_text(encoding="utf-8"))
-    ]
-    assert found == []
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("PD", r"use kinetree\.control\.PD$"),
+        ("simulat", "Did you mean 'simulate'"),
+        ("zorn", "unknown name .* allowed: Body"),
+    ],
+)
+def test_names_that_the_package_lacks(name, answer):
+    with pytest.raises(AttributeError, match=answer):
+        getattr(kinetree, name)
+
+
+@pytest.mark.parametrize("room", ["simulation", "motion", "trajectories", "control", "human", "zoo"])
+def test_names_that_a_submodule_lacks(room):
+    with pytest.raises(AttributeError, match="Nothing"):
+        getattr(getattr(kinetree, room), "Nothing")  # noqa: B009
 
 
 def test_the_package_itself_has_few_names():

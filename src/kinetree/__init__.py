@@ -6,10 +6,9 @@
 (6,)
 
 The public names stand in ``__init__.pyi``, each once with its home; a module is loaded when a name of it is
-first used, so that importing the package is quick. Names that have moved are in ``renamed.py``.
+first used, so that importing the package is quick.
 """
 
-from importlib import import_module
 from types import ModuleType
 
 import lazy_loader
@@ -25,12 +24,8 @@ def __getattr__(name: str) -> object:
         if name.startswith("_") or name in __all__:
             raise
         from kinetree.errors import unknown_name
-        from kinetree.renamed import OLD_ROOMS, known_as, moved_name, new_place
+        from kinetree.other_names import known_as
 
-        if name in OLD_ROOMS:
-            return import_module(f"{__name__}.{name}")
-        if new_place(__name__, name):
-            return moved_name(__name__, name)
         place = known_as(name, (x for x in map(_found, __all__) if isinstance(x, ModuleType)))
         if place:
             raise AttributeError(f"the package kinetree has no name '{name}'; use {place}") from None

@@ -1,7 +1,5 @@
 """Functions for the digital human ``kt.zoo.human``: sizes, strength, fatigue, mirror images."""
 
-from typing import TYPE_CHECKING
-
 from kinetree.model.human.fatigue import fatigue, repetitions
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
 from kinetree.model.human.passive import PassiveMoments, passive_moments
@@ -13,7 +11,6 @@ from kinetree.model.human.strength import (
     scaled_torques,
     strength,
 )
-from kinetree.renamed import moved_names
 
 __all__ = [
     "FROZEN_WHILE_WALKING",
@@ -32,9 +29,6 @@ __all__ = [
     "size_at",
     "strength",
 ]
-
-if not TYPE_CHECKING:  # a type checker knows the new names only
-    __getattr__ = moved_names(__name__)
 
 
 def __dir__() -> list[str]:

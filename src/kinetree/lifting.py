@@ -5,9 +5,6 @@
 'both'
 """
 
-from typing import TYPE_CHECKING
-
-from kinetree.renamed import moved_names
 from kinetree.studies.lifting.cyclic import LiftCycle, cycle
 from kinetree.studies.lifting.lift import Lift, lift
 from kinetree.studies.lifting.problem import Lifter, lifter, lifting_problem
@@ -29,9 +26,6 @@ __all__ = [
     "repeat",
     "squat_score",
 ]
-
-if not TYPE_CHECKING:  # a type checker knows the new names only
-    __getattr__ = moved_names(__name__)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,5 @@
 """Controllers: laws that turn time and state into the torques of the joints ([Shah2013], chapter 9)."""
 
-from typing import TYPE_CHECKING
-
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
@@ -14,7 +12,6 @@ from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
 from kinetree.control.walking import WalkingLaw
-from kinetree.renamed import moved_names
 
 __all__ = [
     "LQR",
@@ -38,9 +35,6 @@ __all__ = [
     "gains",
     "perturb",
 ]
-
-if not TYPE_CHECKING:  # a type checker knows the new names only
-    __getattr__ = moved_names(__name__)
 
 
 def __dir__() -> list[str]:

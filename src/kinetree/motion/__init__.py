@@ -9,7 +9,4 @@
 
 import lazy_loader
 
-from kinetree.renamed import moved_names
-
-_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__getattr__ = moved_names(__name__, _found)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -15,7 +15,6 @@ from kinetree.errors import expect
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
-from kinetree.renamed import warn_renamed
 from kinetree.simulation.ground import Ground
 from kinetree.state import Wrench, coordinates
 
@@ -37,12 +36,6 @@ class ContactForces(Shown):
     height: Array
     velocity: Array
     center: Array
-
-    @property
-    def centre(self) -> Array:
-        """The old name of ``center``."""
-        warn_renamed("simulation.ContactForces.centre", "center")
-        return self.center
 
     @property
     def penetration(self) -> Array:

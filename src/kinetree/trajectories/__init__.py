@@ -6,11 +6,8 @@
 3.0
 """
 
-from typing import TYPE_CHECKING
-
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.renamed import moved_names
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.circular import circle
 from kinetree.trajectories.combined import repeat, sequence
@@ -85,9 +82,6 @@ __all__ = [
     "tripod",
     "trot",
 ]
-
-if not TYPE_CHECKING:  # a type checker knows the new names only
-    __getattr__ = moved_names(__name__)
 
 
 def __dir__() -> list[str]:

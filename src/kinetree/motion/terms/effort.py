@@ -26,7 +26,6 @@ from kinetree.motion.terms.contract import (
     per_joint,
 )
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorquePower, TorqueSum
-from kinetree.renamed import renamed_argument
 
 Names = str | Sequence[str] | None
 Values = ArrayLike | dict[str, float]
@@ -63,7 +62,6 @@ class SquaredTorque(Objective):
 
     family = "squared torque"
 
-    @renamed_argument("normalised", "normalized", "terms.SquaredTorque")
     def __init__(self, joints: Names = None, weights: Values = 1.0, *, normalized: bool = False) -> None:
         self.joints, self.weights, self.normalized = joints, weights, normalized
 
