@@ -45,7 +45,7 @@ def two_link(objective, **changes):
 
 
 def test_wrists_do_not_chatter_in_least_time():
-    smooth, free = predict(reach(regularization=1e-7)), predict(reach())
+    smooth, free = predict(reach()), predict(reach(regularization=0.0))
     assert smooth.solved
     assert free.solved
     assert reversals(smooth)[3:].sum() <= 4
@@ -55,8 +55,8 @@ def test_wrists_do_not_chatter_in_least_time():
 
 
 def test_what_the_objective_determines_is_left_alone():
-    smooth, free = predict(two_link(Time(), regularization=1e-7)), predict(two_link(Time()))
-    assert smooth.duration == pytest.approx(free.duration, rel=1e-6)
+    smooth, free = predict(two_link(Time())), predict(two_link(Time(), regularization=0.0))
+    assert np.array_equal(smooth.x, free.x)
 
 
 def test_the_stated_objective_has_no_price_in_it():

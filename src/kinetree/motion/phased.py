@@ -74,7 +74,10 @@ def predict_phases(
     search = Search(program, solvers, settings, saver, begun, asked.conflicts)
     first = _first_start(asked, start)
     part = max(problem.regularization for problem in asked.problems)
-    if any(x.rough for x in program.programs):
+    rough = any(x.rough for x in program.programs)
+    if rough and any(problem.breaks_ties for problem in asked.problems):
+        search.tie_break = part
+    elif rough:
         search.smoothing = part * reference_size(program, asked.straight_start())
     found = made(search.run(first, asked.random_start, starts, rng, trials, progress))
 

@@ -95,7 +95,9 @@ def predict(
         Start(by_chance(rng)) if isinstance(start, str) and start == RANDOM else _first_start(problem, start)
     )
     _refuse_open_start(problem, first)
-    if program.rough:
+    if program.rough and problem.breaks_ties:
+        search.tie_break = problem.regularization
+    elif program.rough:
         search.smoothing = problem.regularization * reference_size(program, _reference(problem, start, first))
     _hint_at_degrees(problem)
     found = made(search.run(first, by_chance, starts, rng, trials, progress))

@@ -294,7 +294,7 @@ class SplineTable(Table):
     regularization: NotNegative | None = Field(
         None,
         description="Price on rough joint profiles, relative to the objective; it decides what the "
-        "objective leaves open. Default 1e-7, and 0, none, if the duration is free.",
+        "objective leaves open. Default 1e-7, and 1e-6 from the optimum on if the duration is free.",
     )
 
 

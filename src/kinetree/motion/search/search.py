@@ -40,6 +40,7 @@ LOWER, LEAST = (
     1e-2,
     1e-5,
 )  # factor by which it is reduced where it is more, and the least before it is dropped
+SMOOTHER, DEARER = 0.5, 1.001  # factors on roughness and objective with which another optimum is a tie
 FINAL = (Status.SOLVED, Status.TIME, Status.INTERRUPTED)
 
 
@@ -122,6 +123,8 @@ class Search:
     least: float = 0.0  # objectives below this are no measure of size
     course: Course | None = None
     smoothing: float = 0.0  # price on roughness, in units of the objective
+    tie_break: float = 0.0  # price on roughness once the optimum is known, relative to its objective
+    counted: int = 0  # iterations that the progress of a continued search goes on from
 
     def run(
         self,
@@ -156,8 +159,26 @@ class Search:
                 self.saver.keep(outcome)
             if outcome.status in (Status.TIME, Status.INTERRUPTED):
                 break
+        best = min(found, key=lambda outcome: rank(program, outcome))
+        if self.tie_break and best.status is Status.SOLVED:
+            best = self._smoothest(best)
         program.smoothing = 0.0  # which is part of the search, not of the program
-        return min(found, key=lambda outcome: rank(program, outcome))
+        return best
+
+    def _smoothest(self, outcome: Outcome) -> Outcome:
+        """A motion as good as an optimum, but much smoother in joints that decide nothing; else the optimum."""
+        program, (solver,) = self.program, [x for x in self.solvers if x.name == outcome.solver]
+        before, rough = program.cost(outcome.z), program.roughness(outcome.z)
+        self.saver, self.counted = None, outcome.iterations  # what is saved so far is the optimum
+        program.scale, program.smoothing = outcome.scale, self.tie_break * max(abs(before), outcome.least)
+        again = self._solve(solver, _continued(program, outcome, warm=True), self.settings)
+        dearest = before + (DEARER - 1.0) * abs(before)
+        if again.status is not Status.SOLVED or program.cost(again.z) > dearest:
+            return outcome
+        if program.roughness(again.z) > SMOOTHER * rough:
+            return outcome
+        again.iterations += outcome.iterations
+        return again
 
     def _from(self, start: Start) -> Outcome:
         """Try the solvers in turn until one succeeds; the best of what they found."""
@@ -221,7 +242,7 @@ class Search:
                 if saver is not None:
                     saver.watch(watch, solver.name)
                 if course is not None:
-                    course(step)
+                    course(replace(step, iteration=self.counted + step.iteration))
 
             watch.report = report
         since = perf_counter()
@@ -246,7 +267,7 @@ class Search:
         outcome.z = np.clip(outcome.z, program.x_lower, program.x_upper)
         if course is not None and watch.stopped is None:
             value, worst = program.cost(outcome.z), infeasibility(program, outcome.z)
-            course(Progress(outcome.iterations, value, worst, watch.seconds))
+            course(Progress(self.counted + outcome.iterations, value, worst, watch.seconds))
         return outcome
 
 
