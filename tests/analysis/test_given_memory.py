@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.packed import evaluate_packed
+from benchmarks.packed import evaluate_packed
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from support import trees

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.studies.walking.two_step import torque_gradient, two_step, virtual_motion
+from support.two_step import torque_gradient, two_step, virtual_motion
 
 ROBOT = kt.zoo.spatial_biped()
 FOOT = "foot1"

@@ -3,7 +3,7 @@
 import numpy as np
 
 import kinetree as kt
-from kinetree.analysis.packed import Packed
+from benchmarks.packed import Packed
 from kinetree.engine import run
 from kinetree.engine.fields import Fields
 from kinetree.engine.run import prepared
