@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
+from benchmarks.packed import evaluate_packed
 from benchmarks.states import States
 from benchmarks.timing import Contestant
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
 from kinetree.analysis.evaluate import evaluate
-from benchmarks.packed import evaluate_packed
 from kinetree.engine import run as running
 from kinetree.engine.code import many_states
 from kinetree.engine.workspace import workspace_size

@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 import pytest
+from benchmarks.packed import evaluate_packed
 
 import kinetree as kt
-from benchmarks.packed import evaluate_packed
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from support import trees

@@ -1,9 +1,9 @@
 """Inputs for any kernel of the catalog, and its answers: compiled, single, interpreted."""
 
 import numpy as np
+from benchmarks.packed import Packed
 
 import kinetree as kt
-from benchmarks.packed import Packed
 from kinetree.engine import run
 from kinetree.engine.fields import Fields
 from kinetree.engine.run import prepared
