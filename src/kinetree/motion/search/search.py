@@ -166,7 +166,7 @@ class Search:
         return best
 
     def _smoothest(self, outcome: Outcome) -> Outcome:
-        """A motion as good as an optimum, but much smoother in joints that decide nothing; else the optimum."""
+        """A motion as good as an optimum, but much smoother in joints that decide nothing, or itself."""
         program, (solver,) = self.program, [x for x in self.solvers if x.name == outcome.solver]
         before, rough = program.cost(outcome.z), program.roughness(outcome.z)
         self.saver, self.counted = None, outcome.iterations  # what is saved so far is the optimum
