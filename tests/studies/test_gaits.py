@@ -209,8 +209,43 @@ def test_a_leap_and_its_law_keep_the_effort_limits_of_the_model(limit, word):
         assert run.audit["effort_limits"].passed and found.strays(run) < 0.02
 
 
-def limited(joint, limit):
-    return kt.Joint.of_kind(joint.name, joint.kind, axis=joint.axes[0], effort_limit=limit)
+def limited(joint, limit, speed=np.inf):
+    return kt.Joint.of_kind(
+        joint.name, joint.kind, axis=joint.axes[0], effort_limit=limit, velocity_limit=speed
+    )
+
+
+def test_a_leap_keeps_the_friction_and_the_velocity_limits_that_are_asked_for():
+    robot = kt.zoo.planar_biped()
+    slower = [x if x.joint.n_dof > 1 else replace(x, joint=limited(x.joint, 50.0, 7.0)) for x in robot.links]
+    robot = replace(robot, links=tuple(slower))
+
+    def most(found):
+        parts = found.prediction.parts
+        pushes = [sum(x.force for x in p.problem.loads_of(p.s, p.x)) for p in (parts[0], parts[2])]
+        used = max(np.abs(f[:, 0] / f[:, 1]).max() for f in pushes)
+        return used, max(np.abs(p.qd[:, 6:]).max() for p in parts), found.to_result().audit["model_limits"]
+
+    used, speed, check = most(kt.gaits.jump(robot, height=0.08, distance=0.2))
+    assert used > 0.17 and speed > 8.0 and not check.passed and 'limits="model" does' in check.sentence
+    found = kt.gaits.jump(robot, height=0.08, distance=0.2, friction=0.15, limits="model")
+    used, speed, check = most(found)
+    assert found.passed and used < 0.152 and speed < 7.07 and check.passed, (used, speed, str(found))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"frictoin": 0.4}, "leap: unknown setting 'frictoin'.* Did you mean 'friction'"),
+        ({"friction": 0.0}, "leap: friction must be positive and finite, got 0"),
+        ({"limits": "all"}, "gait: limits must map joints to torques, or \"model\", got 'all'"),
+        ({"limits": {"knee9": 1.0}}, "gait: limits: unknown joint 'knee9'"),
+        ({"limits": {"knee1": -1.0}}, "gait: limits: knee1 must be positive, got -1"),
+    ],
+)
+def test_settings_of_a_leap_that_cannot_be_meant_are_refused(given, message):
+    with pytest.raises(kt.errors.InputError, match=message):
+        kt.gaits.jump(kt.zoo.planar_biped(), **given)
 
 
 def test_a_quadruped_hops_with_its_knees_above_the_ground():

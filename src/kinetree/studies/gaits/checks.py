@@ -65,10 +65,10 @@ def checked(plan: Plan, prediction: Prediction) -> dict[str, Check]:
         **_forces(cycle),
         "periodic": _periodic(plan, prediction),
     }
-    if plan.torques:
+    if plan.who.torques:
         most = max(
             float(np.abs(cycle.tau[:, who.mechanism.joint_index(x)]).max()) / y
-            for x, y in plan.torques.items()
+            for x, y in plan.who.torques.items()
         )
         found["torques"] = Check.within(
             max(most - 1.0, 0.0),

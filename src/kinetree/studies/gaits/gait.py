@@ -84,7 +84,7 @@ class PredictedGait(Verified):
         """
         mechanism = self.plan.who.mechanism
         most = np.full(mechanism.n_dof, np.inf)
-        for name, limit in self.plan.torques.items():
+        for name, limit in self.plan.who.torques.items():
             most[mechanism.joint_index(name)] = limit
         s = np.linspace(0.0, 1.0, ROWS * self.plan.task.segments + 1)
         motion = WantedCycle(Cycle(self.plan, self.prediction, s))

@@ -6,11 +6,12 @@ feet rest on the ground, whose forces are sought; nothing acts on the trunk but 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import signature
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.control.sampled import SampledLaw
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
@@ -72,6 +73,14 @@ RANGE, LARGEST = 1.5, 6.0  # rad from standing; weights on one contact point
 LEFT = 0.01  # of the weight: forces on the trunk that nothing exerts, between knots
 LIFTED = 0.1  # of the rise of the center of mass: how far feet clear the ground at most
 SLIPS, SINKS, SLACK = 1e-3, 1e-3, 0.01  # relative to the leg; relative to the limit
+SEARCH = tuple(x for x in signature(predict_phases).parameters if x not in ("phases", "start"))
+
+
+class Rules(NamedTuple):
+    """What holds in all phases of a leap: the friction of the ground, limits of the model or none."""
+
+    friction: float
+    limits: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,17 +200,19 @@ class Leap(Verified):
 
 
 def jump(
-    mechanism: Mechanism, height: float = 0.1, distance: float = 0.0, *, stance: Any = None, **search: Any
-) -> Leap:
+    mechanism: Mechanism, height: float = 0.1, distance: float = 0.0, *, forward: str = "x",
+    friction: float = 0.7, limits: Mapping[str, float] | str | None = None, stance: Any = None, **search: Any,
+) -> Leap:  # fmt: skip
     """A standing jump with the least effort: from rest on all feet, a flight, and back to rest.
 
-    The center of mass rises by ``height`` (m) in the flight, and all lands ``distance`` (m) further.
+    The center of mass rises by ``height`` (m) in the flight, and all lands ``distance`` (m) further along the
+    axis ``forward``. ``friction`` and ``limits`` as in :class:`Gait`; ``search`` as in `predict_phases`.
 
     >>> import kinetree as kt
     >>> kt.gaits.jump(kt.zoo.planar_biped(), height=0.08).solved
     True
     """
-    who, T = _asked(mechanism, height, distance, stance, search)
+    who, T, rules = _asked(mechanism, height, distance, forward, friction, limits, stance, search)
     ground = PUSH * float(np.sqrt(who.leg / _gravity(who)))
     moved = np.zeros(3)
     moved[AXES.index(who.forward)] = distance
@@ -209,27 +220,30 @@ def jump(
     def phases(mesh: dict[str, int]) -> PhasedProblem:
         return PhasedProblem(
             [
-                _standing(who, ground, np.zeros(3), mesh["push"], start=_rest(who, 0.0)),
-                _flying(who, T, moved, mesh["fly"]),
-                _standing(who, ground, moved, mesh["land"], end=_rest(who, distance)),
+                _standing(who, rules, ground, np.zeros(3), mesh["push"], start=_rest(who, 0.0)),
+                _flying(who, rules, T, moved, mesh["fly"]),
+                _standing(who, rules, ground, moved, mesh["land"], end=_rest(who, distance)),
             ],
             [Junction("velocity", joints=_led(who))] * 2,
         )
 
     starts = {"push": (ground, 0.0, 0.0), "fly": (T, 0.0, distance), "land": (ground, distance, distance)}
-    return _found(who, height, distance, phases, starts, search)
+    return _found(who, rules, height, distance, phases, starts, search)
 
 
 def hop(
-    mechanism: Mechanism, height: float = 0.05, distance: float = 0.0, *, stance: Any = None, **search: Any
-) -> Leap:
+    mechanism: Mechanism, height: float = 0.05, distance: float = 0.0, *, forward: str = "x",
+    friction: float = 0.7, limits: Mapping[str, float] | str | None = None, stance: Any = None, **search: Any,
+) -> Leap:  # fmt: skip
     """Hopping on and on with all feet together: on the ground, a flight, ``distance`` (m) further the same.
+
+    Arguments are those of :func:`jump`.
 
     >>> import kinetree as kt
     >>> kt.gaits.hop(kt.zoo.planar_biped(), height=0.03).solved
     True
     """
-    who, T = _asked(mechanism, height, distance, stance, search)
+    who, T, rules = _asked(mechanism, height, distance, forward, friction, limits, stance, search)
     ground = PUSH * float(np.sqrt(who.leg / _gravity(who)))
     moved = np.zeros(3)
     moved[AXES.index(who.forward)] = distance
@@ -238,11 +252,11 @@ def hop(
     inside, on = (Junction("velocity", jumps=x, joints=_led(who)) for x in ({}, jumps))
 
     def phases(mesh: dict[str, int]) -> PhasedProblem:
-        both = [_standing(who, ground, np.zeros(3), mesh["push"]), _flying(who, T, moved, mesh["fly"])]
-        return PhasedProblem(both, [inside], cycle=on)
+        push = _standing(who, rules, ground, np.zeros(3), mesh["push"])
+        return PhasedProblem([push, _flying(who, rules, T, moved, mesh["fly"])], [inside], cycle=on)
 
     starts = {"push": (ground, 0.0, 0.0), "fly": (T, 0.0, distance)}
-    return _found(who, height, distance, phases, starts, search)
+    return _found(who, rules, height, distance, phases, starts, search)
 
 
 # ---- the problems --------------------------------------------------------------------------------------
@@ -251,11 +265,18 @@ def _gravity(who: Legged) -> float:
 
 
 def _asked(
-    mechanism: Mechanism, height: float, distance: float, stance: Any, search: dict[str, Any]
-) -> tuple[Legged, float]:
-    """Who leaps, and how long the flight takes (s)."""
-    forward = search.pop("forward", "x")
-    who = legged(mechanism, forward, CROUCH, stance)
+    mechanism: Mechanism, height: float, distance: float, forward: str, friction: float,
+    limits: Mapping[str, float] | str | None, stance: Any, search: dict[str, Any],
+) -> tuple[Legged, float, Rules]:  # fmt: skip
+    """Who leaps, how long the flight takes (s), and by which rules."""
+    for name in search:
+        if name not in SEARCH:
+            known = ["forward", "friction", "limits", "stance", *SEARCH]
+            raise InputError(f"leap: {unknown_name('setting', name, known)}")
+    if not 0.0 < number(friction, "leap: friction") < np.inf:
+        raise InputError(f"leap: friction must be positive and finite, got {shown(friction)}")
+    rules = Rules(float(friction), "model" if isinstance(limits, str) else None)
+    who = legged(mechanism, forward, CROUCH, stance).limited({} if limits is None else limits)
     if not 0.0 < number(height, "leap: height") <= HIGHEST * who.leg:
         raise InputError(
             f"leap: height must be above 0 and at most {HIGHEST * who.leg:.2f} m, the length of the legs, "
@@ -266,7 +287,7 @@ def _asked(
     flight = float(np.sqrt(8.0 * height / _gravity(who)))
     if distance == 0.0:
         check_takeoff(who, _led(who), 0.5 * _gravity(who) * flight, flight)
-    return who, flight
+    return who, flight, rules
 
 
 def _kept(who: Legged) -> dict[str, float]:
@@ -348,6 +369,7 @@ def _others(who: Legged) -> dict[str, Array]:
 
 def _standing(
     who: Legged,
+    rules: Rules,
     T: float,
     moved: Array,
     n: int,
@@ -369,23 +391,23 @@ def _standing(
             found.append(PointPosition(foot.body, places[j], point=foot.points[j], axes=axis, at=knots))
             if end is None:  # else a spline that is held at its knots rings towards its open end
                 found.append(PointVelocity(foot.body, np.zeros(3), point=foot.points[j], axes=axis, at="end"))
-    found += [row for foot in who.feet for row in _push(who, foot)]
+    found += [row for foot in who.feet for row in _push(who, rules, foot)]
     return Problem(
         who.mechanism, objective=objective, constraints=found, duration=T, segments=n, samples=2,
-        frozen=_kept(who), regularization=0.0,
+        frozen=_kept(who), limits=rules.limits, regularization=0.0,
     )  # fmt: skip
 
 
-def _push(who: Legged, foot: Foot) -> list[Constraint]:
+def _push(who: Legged, rules: Rules, foot: Foot) -> list[Constraint]:
     """The ground's force on a foot, within friction."""
     across, each = f"{foot.body} across", who.weight / len(who.feet) / len(foot.points)
     found = unknown_push(who, foot, foot.names, across, largest=LARGEST * who.weight, start=each)
     normal = np.eye(3)[AXES.index(who.up)]
     shape = "octagon" if len(tangents(who)) > 1 else "box"
-    return [*found, Friction([*foot.names, across], 0.7, normal=normal, shape=shape)]
+    return [*found, Friction([*foot.names, across], rules.friction, normal=normal, shape=shape)]
 
 
-def _flying(who: Legged, T: float, moved: Array, n: int) -> Problem:
+def _flying(who: Legged, rules: Rules, T: float, moved: Array, n: int) -> Problem:
     """Nothing touches; at the end feet are where they land, at rest."""
     idle = _kept(who) if who.twins or who.flat else {}  # nothing moves them
     objective, found = _common(who, [x for x in who.unheld_rows if x not in idle])
@@ -404,14 +426,15 @@ def _flying(who: Legged, T: float, moved: Array, n: int) -> Problem:
             found.append(PointVelocity(foot.body, np.zeros(3), point=foot.points[j], axes=axis, at="end"))
     return Problem(
         who.mechanism, objective=objective, constraints=found, duration=T, segments=n, samples=2,
-        frozen=_kept(who), regularization=0.0,
+        frozen=_kept(who), limits=rules.limits, regularization=0.0,
     )  # fmt: skip
 
 
 # ---- search and checks ---------------------------------------------------------------------------------
 def _found(
-    who: Legged, height: float, distance: float, phases: Callable[[dict[str, int]], PhasedProblem],
-    starts: dict[str, tuple[float, float, float]], search: dict[str, Any],
+    who: Legged, rules: Rules, height: float, distance: float,
+    phases: Callable[[dict[str, int]], PhasedProblem], starts: dict[str, tuple[float, float, float]],
+    search: dict[str, Any],
 ) -> Leap:  # fmt: skip
     """The leap on the usual mesh, and where forces between its knots are not in balance, on finer ones."""
     begun = perf_counter()
@@ -437,7 +460,7 @@ def _found(
             mesh[name] = round(mesh[name] * (2.0 if value > 2.0 * LEFT else 1.5 if rough else 1.0))
         asked, first = phases(mesh), list(prediction.parts)
     found = perf_counter()
-    checks = _checked(who, height, distance, prediction, tuple(starts))
+    checks = _checked(who, rules, height, distance, prediction, tuple(starts))
     return Leap(
         who, height, distance, prediction, checks,
         {"search": found - begun, "checks": perf_counter() - found}, spent,
@@ -483,8 +506,9 @@ def _solver() -> str:
 
 
 def _checked(
-    who: Legged, height: float, distance: float, prediction: PhasedPrediction, names: tuple[str, ...]
-) -> dict[str, Check]:
+    who: Legged, rules: Rules, height: float, distance: float, prediction: PhasedPrediction,
+    names: tuple[str, ...],
+) -> dict[str, Check]:  # fmt: skip
     up = AXES.index(who.up)
     left = max(_left(who, prediction))
     slips = sinks = pull = used = rise = 0.0
@@ -536,7 +560,10 @@ def _checked(
             max(pull, 0.0), 1e-6, "1", "the ground only pushes; pull relative to the weight"
         ),
         "friction": Check.within(
-            max(used / 0.7 - 1.0, 0.0), SLACK, "1", f"friction coefficient {used:.2f} needed, 0.7 is allowed"
+            max(used / rules.friction - 1.0, 0.0),
+            SLACK,
+            "1",
+            f"friction coefficient {used:.2f} needed, {rules.friction:g} is allowed",
         ),
         "rise": Check.within(
             abs(rise / height - 1.0),

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, unknown_name
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import (
     Effort,
@@ -77,16 +76,6 @@ class Plan:
             found.append(shift)
         return found
 
-    @cached_property
-    def torques(self) -> dict[str, float]:
-        """Largest torques (N m) of joints that have limits."""
-        found = dict(self.who.torques)
-        for name, limit in self.task.limits.items():
-            if name not in self.who.joints:
-                raise InputError(f"gait: limits: {unknown_name('joint', name, self.who.joints)}")
-            found[name] = float(limit)
-        return found
-
 
 def planned(who: Legged, task: Gait) -> Plan:
     """The plan of a gait, checked: schedule with support, speed within reach."""
@@ -95,7 +84,7 @@ def planned(who: Legged, task: Gait) -> Plan:
     schedule = schedule.rounded(task.segments)
     check_support(schedule)
     gravity = float(np.linalg.norm(who.mechanism.gravity))
-    return Plan(who, task, schedule, period_of(task, who.leg, schedule.duty, gravity))
+    return Plan(who.limited(task.limits), task, schedule, period_of(task, who.leg, schedule.duty, gravity))
 
 
 def finer_plan(plan: Plan) -> Plan | None:
@@ -120,6 +109,7 @@ def gait_problem(plan: Plan) -> Problem:
         degree=DEGREE,
         samples=2,
         frozen={name: 0.0 for name in who.held},
+        limits="model" if task.limits == "model" else None,
         regularization=0.0,
     )
 
@@ -162,8 +152,8 @@ def _motion(plan: Plan) -> list[Constraint]:
         *(Unheld(name, who.weight) for name in who.unheld_rows),
         JointLimits(low, high, who.joints, at="points"),
     ]
-    if plan.torques:
-        found.append(TorqueLimits(plan.torques, joints=list(plan.torques)))
+    if plan.who.torques:
+        found.append(TorqueLimits(plan.who.torques, joints=list(plan.who.torques)))
     return found
 
 

@@ -25,7 +25,8 @@ class Gait:
     cheapest of the known ones. ``period`` (s) is that of a whole cycle, by default with swings of
     1.275 sqrt(leg / g), less if legs would not reach. ``clearance`` (m) is the height of swinging feet at
     mid-swing, by default 5 % of the leg. ``limits`` map joints to largest torques (N m) where the mechanism
-    has none or others are wanted; ``range`` (rad) is how far joints may leave their standing pose where it
+    has none or others are wanted; "model" also enforces its velocity limits, which else are only checked.
+    ``range`` (rad) is how far joints may leave their standing pose where it
     has no limits. Weights:
     ``effort`` of squared torques over weight times leg, ``acceleration``, ``posture``. ``segments`` of the
     splines in a cycle.
@@ -40,7 +41,7 @@ class Gait:
     forward: str = "x"
     friction: float = 0.7
     clearance: float | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] | str = field(default_factory=dict)
     range: float = 1.3
     effort: float = 100.0
     acceleration: float = 5e-4
@@ -51,12 +52,9 @@ class Gait:
     def __post_init__(self) -> None:
         for spec in fields(self):
             value, what = getattr(self, spec.name), f"gait: {spec.name}"
-            if spec.name in ("schedule", "forward"):
+            if spec.name in ("schedule", "forward", "limits"):
                 continue
-            if spec.name == "limits":
-                if not isinstance(value, Mapping):
-                    raise InputError(f"{what} must map joints to torques, got {shown(value)}")
-            elif spec.name == "segments":
+            if spec.name == "segments":
                 if type(value) is not int or not 8 <= value <= MOST_SEGMENTS:
                     raise InputError(
                         f"{what} must be an integer from 8 to {MOST_SEGMENTS}, got {shown(value)}"

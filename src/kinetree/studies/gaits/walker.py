@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, vector
+from kinetree.algebra.arrays import Array, number, vector
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.control.walking.standing import standing
 from kinetree.control.walking.walker import Walker, walker_of
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
@@ -65,6 +65,7 @@ class Legged:
     leg: float  # m, stretched
     stance: Array
     crouch: float = CROUCH
+    own_limits: Mapping[str, float] = field(default_factory=dict)  # N m, instead of those of the mechanism
 
     @property
     def across(self) -> str:
@@ -86,7 +87,21 @@ class Legged:
         """Largest torques (N m) of joints that have limits."""
         tree = self.mechanism.tree
         limits = {name: float(tree.effort_limit[tree.axis_names.index(name)]) for name in self.joints}
+        limits |= self.own_limits
         return {name: limit for name, limit in limits.items() if np.isfinite(limit)}
+
+    def limited(self, limits: Mapping[str, float] | str) -> Legged:
+        """The same robot with your own torque limits (N m) of some joints; "model": none."""
+        if not isinstance(limits, Mapping):
+            if limits != "model":
+                raise InputError(f'gait: limits must map joints to torques, or "model", got {shown(limits)}')
+            return self
+        for name, limit in limits.items():
+            if name not in self.joints:
+                raise InputError(f"gait: limits: {unknown_name('joint', name, self.joints)}")
+            if not number(limit, f"gait: limits: {name}") > 0.0:
+                raise InputError(f"gait: limits: {name} must be positive, got {shown(limit)}")
+        return replace(self, own_limits={name: float(limit) for name, limit in limits.items()})
 
     @cached_property
     def root(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from kinetree.study.assignment import Assignment
 from kinetree.study.tasks import Task, Work
 from kinetree.study.tasks.predict import History
 from kinetree.study.tasks.walk import SOLVERS
-from kinetree.study.values import Gains, Positive, Whole, choice
+from kinetree.study.values import Gains, Limits, Positive, Whole, choice
 
 LEAPS = ("hop", "jump")
 SEARCH = ("tolerance", "solver", "max_iterations", "time_limit")
@@ -48,7 +48,9 @@ class GaitTable(Table):
     clearance: Positive | None = Field(
         None, description="Height of swing feet at mid-swing (m; default 5 % of leg)."
     )
-    limits: Gains | None = Field(None, description="Largest torques by joint (N m).")
+    limits: Limits | None = Field(
+        None, description='Largest torques by joint (N m), or "model", which also enforces velocity limits.'
+    )
     effort: Number = Field(
         100.0, description="Weight of squared torques, relative to body weight times leg length (no unit)."
     )
@@ -115,10 +117,11 @@ def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
         if search["solver"] == "auto":
             search.pop("solver")
         leap = hop if table.schedule == "hop" else jump
+        limits: Any = table.limits or {}
         with work.origin.blamed("gait"):
             found = leap(
-                work.mechanism, table.height, table.distance, forward=table.forward, progress=history,
-                **search,
+                work.mechanism, table.height, table.distance, forward=table.forward,
+                friction=table.friction, limits=limits, progress=history, **search,
             )  # fmt: skip
         return history.within(found.followed(table.tracked) if table.tracked else found.to_result())
 
