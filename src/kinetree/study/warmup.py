@@ -86,6 +86,8 @@ def _simulation_pieces() -> Iterator[Piece]:
 
 def _loop_pieces() -> Iterator[Piece]:
     """Accelerations of closed loops, and what their simulations run."""
+    from kinetree.analysis.loops.machine.blocks import loop_drives
+    from kinetree.analysis.loops.machine.positions import loop_positions
     from kinetree.engine.loop_code import loop_states
     from kinetree.simulation.compiled.cut_joints import cut_joint_events, cut_joint_forces
     from kinetree.simulation.compiled.loops import loop_motion, loop_projection
@@ -94,9 +96,11 @@ def _loop_pieces() -> Iterator[Piece]:
     for lanes in (1, LANES):
         many = "one at a time" if lanes == 1 else f"{lanes} at once"
         yield f"closed loops, {many}", partial(loop_states, lanes)
+        yield f"inverse dynamics of closed loops, {many}", partial(loop_drives, lanes)
         yield f"simulations of closed loops, {many}", partial(loop_motion, lanes)
         yield f"forces of cut joints, {many}", partial(cut_joint_forces, lanes)
         yield f"prescribed joints in closed loops, {many}", partial(prescribed_in_loops, lanes)
+    yield "joints that follow others in closed loops", loop_positions
     yield "events of cut joints", cut_joint_events
     yield "closing loops in simulations", loop_projection
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.analysis.loops.positions import loop_positions_of
 from kinetree.analysis.loops.system import CLOSED, RANK, constraints
 from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.expected import expect_mechanism
@@ -45,12 +46,20 @@ def assemble(mechanism: Mechanism, guess: ArrayLike, hold: Hold = ()) -> Array:
     free = _freed(mechanism, q, hold)
     if not mechanism.loops:
         return q
-    flat = q.reshape(-1, mechanism.n_dof)
-    for k, start in enumerate(flat):
-        flat[k], gap = closest(mechanism, start, free)
+    return _assembled(mechanism, q.reshape(-1, mechanism.n_dof), free).reshape(q.shape)
+
+
+def _assembled(mechanism: Mechanism, q: Array, free: Flags) -> Array:
+    """Closed poses near rough ones, (m, n_dof); at once where the loops leave free joints no choice."""
+    found, good = loop_positions_of(mechanism).close(q, np.flatnonzero(free))
+    if good.any():
+        some = constraints(mechanism, found[good])
+        good[good] = (some.rows.facing(some.cut) > 0.0).all(axis=-1)
+    for k in np.flatnonzero(~good):
+        found[k], gap = closest(mechanism, q[k], free)
         if not is_closed(mechanism, gap):
-            raise AssemblyError(_open_message(mechanism, flat[k], free))
-    return flat.reshape(q.shape)
+            raise AssemblyError(_open_message(mechanism, found[k], free))
+    return found
 
 
 def closest(mechanism: Mechanism, q: Array, free: Flags) -> tuple[Array, float]:
@@ -221,29 +230,38 @@ def dependent_motion(
     free[chosen] = False
     start = np.array(coordinates(mechanism, guess, "guess"))
     start[chosen] = given[0]
-    first, gap = closest(mechanism, start, free)
-    if not is_closed(mechanism, gap):
-        raise AssemblyError(_open_message(mechanism, first, free))
-    _refuse_dependent(mechanism, first, free, independent)
-    poses = [first]
-    for k in range(1, len(given)):
-        poses.append(_followed(mechanism, poses[-1], given[k], chosen, free, k))
-    return completed(mechanism, np.array(poses), free, rates, accelerations, chosen)
+    poses = np.zeros((len(given), mechanism.n_dof))
+    poses[:, chosen] = given
+    poses[0] = _assembled(mechanism, start[None], free)[0]
+    _refuse_dependent(mechanism, poses[0], free, independent)
+    k, ahead = 1, loop_positions_of(mechanism)
+    while k < len(given):
+        found, count = ahead.chain(poses[k - 1], poses[k:], np.flatnonzero(free))
+        poses[k : k + count], k = found[:count], k + count
+        if k < len(given):
+            poses[k] = _followed(mechanism, poses[k - 1], given[k], chosen, free, k)
+            k += 1
+    return completed(mechanism, poses, free, rates, accelerations, chosen)
 
 
 def completed(
     mechanism: Mechanism, q: Array, free: Flags, rates: Array, accelerations: Array, chosen: Integers
 ) -> State:
     """Velocities and accelerations of the dependent joints at closed poses."""
-    qd, qdd = np.zeros_like(q), np.zeros_like(q)
-    qd[..., chosen], qdd[..., chosen] = rates, accelerations
-    found = constraints(mechanism, q)
-    inverse = np.linalg.pinv(found.J[..., free], rcond=RANK)
-    qd[..., free] = -(inverse @ (found.J[..., chosen] @ rates[..., None]))[..., 0]
-    bias = constraints(mechanism, q, qd).rate
-    right = found.J[..., chosen] @ accelerations[..., None] + bias[..., None]
-    qdd[..., free] = -(inverse @ right)[..., 0]
-    return State(q, qd, qdd)
+    flat, n = q.reshape(-1, q.shape[-1]), q.shape[-1]
+    given = np.zeros((2, *q.shape))
+    given[0][..., chosen], given[1][..., chosen] = rates, accelerations
+    given = given.reshape(2, -1, n)
+    qd, qdd, good = loop_positions_of(mechanism).rates(flat, given[0], given[1], np.flatnonzero(free))
+    if not good.all():  # singular positions: the least rates that fit
+        some, v, a = flat[~good], *given[:, ~good]
+        found = constraints(mechanism, some)
+        inverse = np.linalg.pinv(found.J[..., free], rcond=RANK)
+        v[:, free] = -(inverse @ (found.J @ v[..., None]))[..., 0]
+        bias = constraints(mechanism, some, v).rate
+        a[:, free] = -(inverse @ (found.J @ a[..., None] + bias[..., None]))[..., 0]
+        qd[~good], qdd[~good] = v, a
+    return State(q, qd.reshape(q.shape), qdd.reshape(q.shape))
 
 
 def fitting_rates(mechanism: Mechanism, q: Array, qd: Array, hold: Sequence[str] = ()) -> Array:
@@ -273,8 +291,13 @@ def _followed(
         ahead = done + share
         start, found = q.copy(), constraints(mechanism, q)
         move = last[chosen] + ahead * goal - q[chosen]
+        start[chosen] += move
+        new, good = loop_positions_of(mechanism).follow(q[None], start[None], np.flatnonzero(free))
+        if good[0]:
+            q, done = new[0], ahead
+            continue
         predicted = -np.linalg.pinv(found.J[:, free], rcond=RANK) @ (found.J[:, chosen] @ move)
-        start[chosen], start[free] = q[chosen] + move, q[free] + predicted
+        start[free] += predicted
         new, gap = closest(mechanism, start, free)
         correction = np.abs(new[free] - start[free]).max(initial=0.0)
         far = max(np.abs(move).max(initial=0.0), np.abs(predicted).max(initial=0.0))

@@ -1,9 +1,8 @@
 """Motions of mechanisms with closed loops: the dependent coordinates at every sample, on one branch.
 
 Splines move the independent coordinates u; the others follow from the loops, c(q) = 0, by Newton's iteration
-from the nearest pose that is known. With J_d, the columns of the dependent coordinates in independent rows of
-J = dc/dq, the branch is kept: the sign of det J_d does not change, and no step of Newton's iteration is long
-beside the motion that it corrects. Velocities and accelerations follow from J qd = 0 and its time derivative.
+from the nearest pose that is known, and stay on their branch (`machine.positions`). Velocities and
+accelerations follow from J qd = 0, J = dc/dq, and its time derivative.
 
 Along the motion, dq = G du, dqd = G du' + G' du and dqdd = G du'' + 2 G' du' + G'' du, with
 
@@ -25,17 +24,14 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.loops.dynamics import DETERMINED
 from kinetree.analysis.loops.jets import RowJets
+from kinetree.analysis.loops.positions import loop_positions_of
 from kinetree.analysis.loops.structure import independent_coordinates, independent_rows
 from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_cut_forces
 from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
-ITERATIONS = 8  # of Newton's iteration
-ROUNDING = 1e-13  # rad or m: a step of Newton's iteration that ends it
 SHORTEST = 2.0**-7  # of the way from a known pose: shorter steps are not tried
-MOST_CORRECTED = 0.25  # of a predicted step, by Newton's iteration
-ALONE = 1e-9  # rad or m: corrections that need no prediction
 PULLED = 1e4  # condition of J_d beside that of J above which a choice of independent joints is bad
 
 
@@ -78,7 +74,7 @@ class Closure:
                 f"{listed(names)} do not determine it there: name {mobility} independent joints, or start "
                 f"outside this singular position"
             )
-        self.sign = float(np.linalg.slogdet(J_d[self.kept])[0])
+        self._ahead = loop_positions_of(mechanism)
         self.failure = ""  # why the last motion could not be followed
         self._known = np.zeros(1), np.array(guess)[None]
 
@@ -96,16 +92,9 @@ class Closure:
     def motion(self, s: Array, u: Array) -> Array:
         """q, qd and qdd of all coordinates, (3, m, n_dof), from those of the independent ones, (m, 3, k)."""
         found = np.zeros((3, len(s), self.mechanism.n_dof))
-        q = found[0] = self._positions(s, u[:, 0])
-        J = self.columns(self.jets(q).J[0])
-        inverse = np.linalg.inv(J[..., self.dependent])
-        for rate in (1, 2):
-            given = u[:, rate]
-            right = (J[..., self.independent] @ given[..., None])[..., 0]
-            if rate == 2:
-                right = right + constraints(self.mechanism, q, found[1]).rate[:, self.kept]
-            found[rate][:, self.independent] = given
-            found[rate][:, self.dependent] = -(inverse @ right[..., None])[..., 0]
+        found[0] = self._positions(s, u[:, 0])
+        found[1][:, self.independent], found[2][:, self.independent] = u[:, 1], u[:, 2]
+        found[1], found[2], _ = self._ahead.rates(found[0], found[1], found[2], self.dependent)
         return found
 
     def pose(self, u: Array) -> Array:
@@ -137,7 +126,10 @@ class Closure:
         place = np.clip(np.searchsorted(at, s), 1, max(len(at) - 1, 1))
         near = place - 1 if len(at) == 1 else np.where(s - at[place - 1] <= at[place] - s, place - 1, place)
         hasty = self.hasty and len(at) > 1
-        q, reached = self._followed(poses[near], u, s, hasty=hasty)
+        if len(at) == 1:
+            q, reached = self._chain(s, u)
+        else:
+            q, reached = self._followed(poses[near], u, s, hasty=hasty)
         while not hasty and not reached.all():  # from neighbors that were reached
             there, missing = np.flatnonzero(reached), np.flatnonzero(~reached)
             if not len(there):
@@ -154,6 +146,25 @@ class Closure:
             self._known = s[order], np.array(q[order])
         return q
 
+    def _chain(self, s: Array, u: Array) -> tuple[Array, Flags]:
+        """Poses at u (m, k) in their order from the first one, up to one that is not reached."""
+        order, reached, k = np.argsort(s), np.zeros(len(s), dtype=bool), 0
+        last = self._known[1][0]
+        q = np.tile(last, (len(s), 1))
+        q[:, self.independent] = u
+        while k < len(s):
+            found, count = self._ahead.chain(last, q[order[k:]], self.dependent)
+            q[order[k : k + count]], k = found[:count], k + count
+            if k < len(s):
+                last = q[order[k - 1]] if k else last
+                there = order[k : k + 1]
+                q[there], good = self._followed(last[None], u[there], s[there])
+                if not good[0]:
+                    break
+                last, k = q[order[k]], k + 1
+        reached[order[:k]] = True
+        return q, reached
+
     def _followed(self, start: Array, u: Array, s: Array, *, hasty: bool = False) -> tuple[Array, Flags]:
         """Poses at u (m, k) on the branch of poses ``start`` (m, n_dof), and where that succeeded.
 
@@ -166,7 +177,9 @@ class Closure:
         while not (reached | lost).all():
             now = np.flatnonzero(~(reached | lost))
             ahead = np.minimum(done[now] + share[now], 1.0)
-            found, good = self._step(q[now], begun[now] + ahead[:, None] * way[now])
+            wanted = q[now]
+            wanted[:, self.independent] = begun[now] + ahead[:, None] * way[now]
+            found, good = self._ahead.follow(q[now], wanted, self.dependent)
             went = now[good]
             q[went], done[went], share[went] = found[good], ahead[good], 2.0 * share[went]
             reached[went] = done[went] >= 1.0
@@ -177,35 +190,6 @@ class Closure:
         if lost.any():
             self._explain(q[lost][0], u[lost][0], float(s[lost][0]))
         return q, reached
-
-    def _step(self, q: Array, u: Array) -> tuple[Array, Flags]:
-        """One prediction and its correction by Newton's iteration; and where the branch was kept."""
-        J = self.columns(self.jets(q).J[0])
-        move = u - q[:, self.independent]
-        right = J[..., self.independent] @ move[..., None]
-        predicted = -_solved(J[..., self.dependent], right)[..., 0]
-        new = np.array(q)
-        new[:, self.independent] = u
-        new[:, self.dependent] += predicted
-        first, good = new[:, self.dependent].copy(), np.ones(len(q), dtype=bool)
-        far = np.maximum(np.abs(move).max(axis=1, initial=0.0), np.abs(predicted).max(axis=1, initial=0.0))
-        most = MOST_CORRECTED * far + ALONE
-        last = np.full(len(q), np.inf)
-        for _ in range(ITERATIONS):
-            found = self.jets(new)
-            J_d = self.columns(found.J[0])[..., self.dependent]
-            change = -_solved(J_d, found.gap[..., None])[..., 0]
-            size = np.abs(change).max(axis=1, initial=0.0)
-            small = size <= ROUNDING * np.maximum(1.0, np.abs(new).max(axis=1))
-            settled = small | ((size >= 0.5 * last) & (size < ALONE))
-            new[:, self.dependent] += np.where(good[:, None], change, 0.0)
-            good &= np.abs(new[:, self.dependent] - first).max(axis=1, initial=0.0) <= most
-            if (settled | ~good).all():
-                break
-            last = size
-        else:
-            good &= settled
-        return new, good & (np.linalg.slogdet(J_d)[0] == self.sign)
 
     def _explain(self, q: Array, u: Array, s: float) -> None:
         """Keep a sentence about a sample that could not be reached from a pose."""
@@ -340,15 +324,3 @@ def _independent(
             f"named: {listed(list(names))}"
         )
     return np.array(sorted(chosen), dtype=np.int64)
-
-
-def _solved(A: Array, b: Array) -> Array:
-    """x with A x = b; not a number where A is singular."""
-    try:
-        return np.asarray(np.linalg.solve(A, b))
-    except np.linalg.LinAlgError:
-        found = np.full(b.shape, np.nan)
-        for k in range(len(A)):
-            if np.linalg.cond(A[k]) < 1e15:
-                found[k] = np.linalg.solve(A[k], b[k])
-        return found
