@@ -291,22 +291,58 @@ def _arms_reach(p, arm=0.2, rod=0.45, base=0.2, plate=0.06):
 
 
 def test_closed_loops_stay_on_the_branch_of_the_start():
-    """The plate of a delta robot keeps its orientation, and reaches what its arms reach on the way there."""
+    """A delta robot reaches what its arms reach, also where the straight way there leads out of reach.
+
+    One of the places lies beyond a position where the plate could twist: only its orientation leads past it.
+    """
     robot = kt.zoo.delta()
     q0 = np.zeros(robot.n_dof)
     home = kt.forward_kinematics(robot, q0)["plate"][1]
-    grid = [(x, y, z) for x in (-0.3, 0.0, 0.3) for y in (-0.3, -0.1, 0.2) for z in (-0.55, -0.4, -0.3)]
-    places = np.array(grid)
-    expected = [all(_arms_reach(home + s * (p - home)) for s in np.linspace(0.0, 1.0, 200)) for p in places]
-    assert 3 < sum(expected) < len(places) - 3
+    places = np.array([(x, 0, z) for x in np.linspace(-0.35, 0.35, 15) for z in np.linspace(-0.6, -0.1, 11)])
+    expected = np.array([_arms_reach(p) for p in places])
+    straight = [all(_arms_reach(home + s * (p - home)) for s in np.linspace(0, 1, 200)) for p in places]
+    assert (sum(expected), sum(straight)) == (105, 101)
+    level = kt.inverse_kinematics(robot, kt.analysis.Target("plate", places, np.eye(3)), q0)
     found = kt.inverse_kinematics(robot, kt.analysis.Target("plate", places), q0)
-    assert found.converged.tolist() == expected
-    reached = found.q[found.converged]
-    np.testing.assert_allclose(
-        kt.forward_kinematics(robot, reached)["plate"][0],
-        np.broadcast_to(np.eye(3), (len(reached), 3, 3)),
-        atol=1e-8,
-    )
-    assert np.abs(kt.loops.gap(robot, reached)).max() < 1e-9
+    assert level.converged.tolist() == expected.tolist()
+    assert np.argwhere(level.converged & ~found.converged).tolist() == [[163]]
+    assert not (found.converged & ~level.converged).any()
+    guess = np.tile(q0, (sum(expected), 1))
+    guess[:, :3] = places[expected] - home
+    assembled = kt.loops.assemble(robot, guess, hold=robot.joint_names[:6])
+    np.testing.assert_allclose(level.q[expected], assembled, rtol=0, atol=1e-9)
+    both = found.converged[expected]
+    np.testing.assert_allclose(found.q[found.converged], assembled[both], rtol=0, atol=1e-9)
+    assert np.abs(kt.loops.gap(robot, found.q[found.converged])).max() < 1e-12
     with pytest.raises(InputError, match="on the branch of q0"):
         kt.inverse_kinematics(robot, kt.analysis.Target("plate", (0.0, 0.0, -1.0)), q0, strict=True)
+
+
+def test_limits_end_the_way_of_closed_loops():
+    """A five-bar leads its tip to where a joint reaches its limit, and reports that it is not there."""
+    robot, q0 = kt.zoo.five_bar(), np.zeros(4)
+    body, local = robot.loops[0].body_a, np.array(robot.loops[0].placement_a.position)
+    R, p = kt.forward_kinematics(robot, q0)[body]
+    tip = kt.analysis.Target(body, R @ local + p + [0.06, 0.04, 0.0], point=local)
+    free = kt.inverse_kinematics(robot, tip, q0)
+    assert free.converged and np.abs(kt.loops.gap(robot, free.q)).max() < 1e-12
+    for share, reached in ((0.5, False), (1.01, True)):
+        first = robot.links[0]
+        bound = {"lower" if free.q[0] < 0.0 else "upper": np.array([share * free.q[0]])}
+        limited = replace(
+            robot, links=(replace(first, joint=replace(first.joint, **bound)), *robot.links[1:])
+        )
+        found = kt.inverse_kinematics(limited, tip, q0)
+        assert bool(found.converged) == reached
+        assert (
+            abs(found.q[0]) <= abs(share * free.q[0]) and np.abs(kt.loops.gap(robot, found.q)).max() < 1e-12
+        )
+
+
+def test_closed_loops_with_more_freedom_than_the_target_takes():
+    """The plate of a Stewart platform goes to a place; how it turns is open."""
+    robot = kt.zoo.stewart()
+    p = kt.forward_kinematics(robot, np.zeros(24))["plate"][1] + [0.05, -0.03, 0.04]
+    found = kt.inverse_kinematics(robot, kt.analysis.Target("plate", p), np.zeros(24))
+    assert found.converged and found.position_error.max() < 1e-9
+    assert np.abs(kt.loops.gap(robot, found.q)).max() < 1e-12

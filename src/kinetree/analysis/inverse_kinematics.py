@@ -9,18 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.placement import Placement
 from kinetree.algebra.shown import Shown
 from kinetree.analysis.damped_least_squares import Best, attempt, largest_error
-from kinetree.analysis.loops.assembly import closest, is_closed
+from kinetree.analysis.loops.assembly import CLOSE, closest, is_closed
+from kinetree.analysis.loops.positions import LoopPositions
+from kinetree.analysis.loops.system import RANK, constraints, size_of
 from kinetree.analysis.targets import Problem, Target, problem_of
 from kinetree.errors import InputError, shown
+from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
+from kinetree.model.joint import Joint
+from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
 MOST_TRIALS = 1_000_000
 FIRST_STEP, SHORTEST = 0.25, 2.0**-8  # of the way to the targets on one branch of closed loops
 LONGEST_STEP, MOST_CORRECTIONS = 0.5, 12  # rad or m of a joint in one of these, and iterations
+HEIGHT, SIDES = 1.6, 4  # of arcs beside the straight way: four times their share of its length; how many
 
 __all__ = ["InverseKinematics", "Target", "inverse_kinematics"]
 
@@ -72,8 +79,9 @@ def inverse_kinematics(
     ``converged`` is False; with ``strict`` this raises an error.
 
     Closed loops stay closed. With q0 they stay on its branch: bodies go from there to their targets in a
-    straight line, and nothing starts from random positions. A target that cannot be reached so is not
-    reached, even if the loops could be assembled in another way that does.
+    straight line or, where that leads out of reach and the targets determine the pose, in an arc; nothing
+    starts from random positions. A target that cannot be reached so is not reached, even if the loops could
+    be assembled in another way that does.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.two_link(length=(0.4, 0.3))
@@ -99,30 +107,99 @@ def inverse_kinematics(
 
 
 def _on_branch(problem: Problem, tolerance: float, max_iterations: int) -> Best:
+    """Positions on the branch of the start: straight to the targets or, where that fails, in arcs."""
+    start = problem.start.copy()
+    for row in np.flatnonzero(~_is_closed(problem.mechanism, start)):
+        pose, gap = closest(problem.mechanism, start[row], problem.moves)
+        start[row] = pose if is_closed(problem.mechanism, gap) else start[row]
+    problem, tied = replace(problem, start=start), _tied(problem, start)
+    first = problem.residual(start)
+    best = _along(problem, tied, first, 0.0 * first, tolerance, max_iterations)
+    for side in range(SIDES if tied is not None else 0):
+        open_ = np.flatnonzero(best.size > tolerance)
+        if not len(open_):
+            break
+        aside = HEIGHT * _across(problem, first[open_], 2.0 * np.pi * side / SIDES)
+        found = _along(problem.rows(open_), tied, first[open_], aside, tolerance, max_iterations)
+        best = best.improved(open_, found)
+    return best
+
+
+def _along(
+    problem: Problem,
+    tied: LoopPositions | None,
+    first: Array,
+    aside: Array,
+    tolerance: float,
+    max_iterations: int,
+) -> Best:
     """Positions on the way of all that is lacking to zero, from the start, on its branch of closed loops.
 
-    residual(q) = (1 - s) residual(q0) with s from 0 to 1, in steps in which no joint moves far.
+    residual(q) = (1 - s) (residual(q0) + s aside) with s from 0 to 1, in steps in which no joint moves far.
     """
-    q = problem.start.copy()
-    for row in range(len(q)):
-        pose, gap = closest(problem.mechanism, q[row], problem.moves)
-        q[row] = pose if is_closed(problem.mechanism, gap) else q[row]
-    first, share = problem.residual(q), np.zeros(len(q))
+    q, share = problem.start.copy(), np.zeros(len(problem.start))
     step, iterations = np.full(len(q), FIRST_STEP), np.zeros(len(q), dtype=np.int64)
-    going = np.arange(len(q))
+    dependent, going = np.flatnonzero(problem.moves), np.arange(len(q))
     while len(going):
-        ahead = np.minimum(share[going] + step[going], 1.0)
-        part = replace(problem.rows(going), rest=(1.0 - ahead)[:, None] * first[going])
-        found = attempt(part, q[going], tolerance, min(max_iterations, MOST_CORRECTIONS))
-        iterations[going] += found.iterations
-        good = (found.size <= tolerance) & (np.abs(found.q - q[going]).max(axis=1) <= LONGEST_STEP)
+        ahead = np.minimum(share[going] + step[going], 1.0)[:, None]
+        part = replace(problem.rows(going), rest=(1.0 - ahead) * (first[going] + ahead * aside[going]))
+        if tied is None:
+            found = attempt(part, q[going], tolerance, min(max_iterations, MOST_CORRECTIONS))
+            new, good = found.q, found.size <= tolerance
+            iterations[going] += found.iterations
+        else:
+            new, good = tied.reach(q[going], part.frames(), dependent)
+            good &= ((new >= problem.lower) & (new <= problem.upper)).all(axis=1)
+            iterations[going] += 1
+        good &= np.abs(new - q[going]).max(axis=1) <= LONGEST_STEP
         went = going[good]
-        q[went], share[went], step[went] = found.q[good], ahead[good], 2.0 * step[went]
+        q[went], share[went], step[went] = new[good], ahead[good, 0], 2.0 * step[went]
         step[going[~good]] *= 0.5
         going = going[(share[going] < 1.0) & (step[going] >= SHORTEST)]
     lacking = problem.residual(q)
     cost = ((problem.weights * lacking) ** 2).sum(axis=1)
     return Best(q, cost, largest_error(lacking), iterations)
+
+
+def _tied(problem: Problem, start: Array) -> LoopPositions | None:
+    """The mechanism with the targets' bodies tied to the world; None where that leaves it some freedom."""
+    mechanism, slope = problem.mechanism, problem.slope(start)[..., problem.moves]
+    size = np.linalg.svd(slope, compute_uv=False)
+    if size.shape[1] < slope.shape[2] or not (size[:, -1] > RANK * size[:, 0]).all():
+        return None
+    if problem.followers is not None or any(goal.position is None for goal in problem.goals):
+        return None
+    ties = []
+    for k, goal in enumerate(problem.goals):
+        body, place = mechanism.place_of(goal.body)
+        kind = "spherical" if goal.orientation is None else "fixed"
+        joint = Joint.of_kind(f"target {k + 1}", kind, cut=True)
+        at = Placement(place.rotation, place.rotation @ goal.point + place.position)
+        ties.append(Loop(joint, WORLD, body, Placement(), at))
+    return LoopPositions(replace(mechanism, loops=(*mechanism.loops, *ties)))
+
+
+def _across(problem: Problem, first: Array, angle: float) -> Array:
+    """Across the ways (rows, m) of all positions: as long as that of the first one, at an angle around it."""
+    column, across = 0, np.zeros_like(first)
+    way = first[:, :3]
+    length = np.linalg.norm(way, axis=1, keepdims=True)
+    along = way / np.where(length > 0.0, length, 1.0)
+    side = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=1)])
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    bent = length * (np.cos(angle) * side + np.sin(angle) * np.cross(along, side))
+    for goal in problem.goals:
+        across[:, column : column + 3] = bent
+        column += 3 if goal.orientation is None else 6
+    return across
+
+
+def _is_closed(mechanism: Mechanism, q: Array) -> Flags:
+    """Which poses (rows, n_dof) have their loops closed to rounding."""
+    found = constraints(mechanism, q)
+    gaps = np.abs(found.gap).max(axis=1) <= CLOSE * size_of(mechanism)
+    closed: Flags = gaps & (found.rows.facing(found.cut) > 0.0).all(axis=1)
+    return closed
 
 
 def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> None:
@@ -165,7 +242,7 @@ def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> Inv
 def _closed(problem: Problem, best: Best, tolerance: float) -> Best:
     """Loops closed to rounding where the targets are met; not met where one is closed the wrong way round."""
     q, size = best.q.copy(), best.size.copy()
-    for row in np.flatnonzero(size <= tolerance):
+    for row in np.flatnonzero((size <= tolerance) & ~_is_closed(problem.mechanism, q)):
         pose, gap = closest(problem.mechanism, q[row], problem.moves)
         if not is_closed(problem.mechanism, gap):
             size[row] = gap

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers, vector
-from kinetree.algebra.rotation_vector import rotation_vector
+from kinetree.algebra.rotation_vector import rotation_by, rotation_vector
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.analysis.loops.system import constraints, loop_rows
 from kinetree.errors import InputError, expect, shown, unknown_name
@@ -146,6 +146,19 @@ class Problem:
             parts.append(self._padded(beyond * self.followers.matrix))
         slope: Array = np.concatenate(parts, axis=-2) * self.moves
         return slope
+
+    def frames(self) -> Array:
+        """Rotation matrices and positions of the targets (rows, targets, 12), less what may be lacking."""
+        found, column = np.empty((len(self.start), len(self.goals), 12)), 0
+        rest = np.zeros((len(self.start), 6 * len(self.goals))) if self.rest is None else self.rest
+        for k, goal in enumerate(self.goals):
+            R = np.broadcast_to(np.eye(3), (len(found), 3, 3))
+            if goal.position is not None:
+                found[:, k, 9:], column = goal.position - rest[:, column : column + 3], column + 3
+            if goal.orientation is not None:
+                R, column = rotation_by(-rest[:, column : column + 3]) @ goal.orientation, column + 3
+            found[:, k, :9] = R.reshape(-1, 9)
+        return found
 
     @property
     def weights(self) -> Array:

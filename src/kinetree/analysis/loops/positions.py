@@ -19,6 +19,7 @@ from kinetree.analysis.loops.machine.positions import (
     FOLLOW,
     POSITIONS,
     RATES,
+    REACH,
     TIE,
     loop_positions,
 )
@@ -58,6 +59,15 @@ class LoopPositions:
         """Poses (m, n_dof) with closed loops near rough ones, where Newton's iteration converges."""
         return self._answer(CLOSE, q, q, dependent)
 
+    def reach(self, start: Array, frames: Array, dependent: Integers) -> tuple[Array, Flags]:
+        """Poses (m, n_dof) on the branch of ``start`` with bodies at frames (m, targets, 12) in the world.
+
+        As many last loops tie these to the world; a frame is a rotation matrix, row by row, and a position.
+        """
+        found = np.empty_like(start)
+        flat = frames.reshape(len(frames), -1)
+        return found, self._filled(REACH, (start, flat, found), dependent, frames.shape[1])
+
     def rates(self, q: Array, qd: Array, qdd: Array, dependent: Integers) -> tuple[Array, Array, Flags]:
         """Velocities and accelerations (m, n_dof) at closed poses; the dependent ones given are not read."""
         qd, qdd = np.array(qd), np.array(qdd)
@@ -68,7 +78,7 @@ class LoopPositions:
         found = np.empty_like(wanted)
         return found, self._filled(what, (start, np.array(wanted), found), dependent)
 
-    def _filled(self, what: int, arrays: tuple[Array, ...], dependent: Integers) -> Flags:
+    def _filled(self, what: int, arrays: tuple[Array, ...], dependent: Integers, n_targets: int = 0) -> Flags:
         verdict = np.zeros((len(arrays[0]), 1))
         try:
             memory = self._spare.pop()
@@ -76,6 +86,7 @@ class LoopPositions:
             memory = self._new_memory()
         words = memory[self._start :].view(np.int64)
         words[POSITIONS.places["n_dependent"][0]] = len(dependent)
+        words[POSITIONS.places["n_targets"][0]] = n_targets
         first = int(words[POSITIONS.places["dependents"][0]])
         words[first : first + len(dependent)] = dependent
         given = (*(np.ascontiguousarray(x) for x in arrays), verdict)

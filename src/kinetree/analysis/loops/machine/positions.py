@@ -23,13 +23,13 @@ from kinetree.kernels.loop_table import CUT, ENTRY, GAP, ROW, SLOT, SLOTS, UNKNO
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.number import nothing
 
-FOLLOW, CHAIN, CLOSE, RATES = range(4)  # what `loop_positions` does
+FOLLOW, CHAIN, CLOSE, RATES, REACH = range(5)  # what `loop_positions` does
 TIE = Layout(world=False, constant=True, axis=int, coordinate=int, factor=1)  # q_axes = factors q + offset
 AXIS = Layout(world=False, constant=True, offset=1)
 DEPENDENT = Layout(world=False, constant=True, coordinate=int)
 TABLES = {"cuts": CUT, "rows": ROW, "entries": ENTRY, "ties": TIE, "offsets": AXIS, "dependents": DEPENDENT}
 SCRATCH = ("matrix", "unknowns", "gaps", "axes", "rates", "J", "before", "Q", "R", "b", "x", "q", "first")
-COUNTS = ("n_cuts", "n_rows", "n_axes", "n_dof", "n_ties", "n_dependent")
+COUNTS = ("n_cuts", "n_rows", "n_axes", "n_dof", "n_ties", "n_dependent", "n_targets")
 POSITIONS = Layout(
     world=False, constant=True, closed=1, **dict.fromkeys((*COUNTS, *TABLES, *SCRATCH), int)
 )  # the largest gap of closed loops, counts, and where each part begins, from the head's own place
@@ -40,6 +40,7 @@ MOST_CORRECTED = 0.25  # of a predicted step, by Newton's iteration
 ALONE = 1e-9  # rad or m: corrections that need no prediction
 LONGEST_STEP = 0.5  # rad or m of one iteration from a guess
 REGULAR = 1e-8  # smallest number on the diagonal of R beside the largest in J_d above which it has full rank
+WIDTH, FRAME, ORIGIN = CUT.width, CUT.places["Ra"][0], CUT.places["pa"][0]
 ENDLESS = 1 << 60  # of arrays whose size is never read
 _RANGE = INTEGER(*[INTEGER] * 9)
 
@@ -224,6 +225,33 @@ def follow(own, base, parts, views, dependents, wanted):
 
 
 @helper
+def reach(own, base, parts, views, dependents, frames):
+    """From the closed pose in ``q`` to frames (R, p) of the last cuts in the world; whether it is reached.
+
+    The first step of Newton's iteration is the prediction.
+    """
+    d, q, first = parts.n_dependent[0], base + parts.q[0], base + parts.first[0]
+    for k in range(parts.n_targets[0]):
+        cut = base + parts.cuts[0] + WIDTH * (parts.n_cuts[0] - parts.n_targets[0] + k)
+        for i in range(9):
+            own[cut + FRAME + i] = frames[12 * k + i]
+        for i in range(3):
+            own[cut + ORIGIN + i] = frames[12 * k + 9 + i]
+    measure(own, base, parts, views)
+    if not factor(own, base, parts, dependents, base + parts.before[0]):
+        return False
+    for k in range(parts.n_rows[0]):
+        own[base + parts.b[0] + k] = -views[-1].gap[k]
+    far = solve(own, base, parts, base + parts.before[0])
+    for c in range(d):
+        own[q + dependents.coordinate[c]] += own[base + parts.x[0] + c]
+        own[first + c] = own[q + dependents.coordinate[c]]
+    if not close(own, base, parts, views, dependents, ITERATIONS, MOST_CORRECTED * far + ALONE):
+        return False
+    return is_same_branch(own, base, parts)
+
+
+@helper
 def complete(own, base, parts, views, dependents, rates, second):
     """Dependent velocities and accelerations for those given, in place; whether they are determined."""
     ties, gaps, m, b = views[5], views[-1], parts.n_rows[0], base + parts.b[0]
@@ -252,9 +280,10 @@ def loop_positions() -> Callable[..., bool]:
     """run(table, memory, begin, end, arrays, start, what) for states begin..end of arrays (batch, n_dof).
 
     FOLLOW leads from poses in the first array to the independent coordinates of the second, both (batch,
-    n_dof), into the third; CHAIN does the same, each from the pose before, and ends where one is not reached;
-    CLOSE closes the loops by the dependent coordinates. RATES takes poses, velocities and accelerations of
-    which the dependent ones are filled. The fourth array (batch, 1) gets 1 where that succeeds.
+    n_dof), into the third; CHAIN does the same, each from the pose before, and ends where one is not reached.
+    CLOSE closes the loops by the dependent coordinates. REACH leads bodies, which the last loops tie to the
+    world, to frames in the second array (batch, 12 targets). RATES takes poses, velocities and accelerations
+    of which the dependent ones are filled. The fourth array (batch, 1) gets 1 where that succeeds.
     """
 
     def run(table, memory, size, begin, end, pairs, base, what, idle):
@@ -283,6 +312,8 @@ def loop_positions() -> Callable[..., bool]:
                     own[q + i] = start[i]
             if what == RATES:
                 good = complete(own, base, parts, views, dependents, wanted, found)
+            elif what == REACH:
+                good = reach(own, base, parts, views, dependents, wanted)
             elif what == CLOSE:
                 good = close(own, base, parts, views, dependents, MOST_ITERATIONS, -1.0)
             else:
