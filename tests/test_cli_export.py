@@ -110,7 +110,7 @@ def test_a_movie_is_written(folder):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["slide.nc", "x.xls"], ".csv, .mot, .sto, .mp4, .gif, .urdf, .toml"),
+        (["slide.nc", "x.xls"], ".csv, .json, .mot, .sto, .mp4, .gif, .urdf, .toml, .xml"),
         (["slide.nc"], "name one file"),
         (["slide.nc", "a.csv", "-o", "b.csv"], "name one file"),
         (["slide.nc", "slide.nc"], "can be exported as"),
@@ -173,3 +173,20 @@ def test_the_viewer_serves_until_it_is_interrupted(number):
         finally:
             program.kill()
     assert program.returncode == 0 and "ended" in rest and problems == ""
+
+
+def test_a_table_at_a_rate(folder, slide):
+    assert kinetree("export", "slide.nc", "slide.csv", "--rate", 100, "--variable", "q").exit_code == 0
+    rows = np.loadtxt("slide.csv", delimiter=",", skiprows=1)
+    assert rows.shape == (31, 3)
+    np.testing.assert_allclose(rows[:, 0], np.arange(31) / 100)
+    np.testing.assert_allclose(rows[[0, 10, 30], 1:], slide.q.values[[0, 2, 3]], rtol=1e-12)
+    assert kinetree("export", "slide.nc", "slide.json", "--rate", 100).exit_code == 0
+    for words, message in (
+        (("slide.mp4", "--rate", 100), "--rate is for .csv, .json, .mot, .sto"),
+        (("a.csv", "--rate", 0), "above 0"),
+        (("a.csv", "--variable", "tauu"), "Did you mean 'tau'"),
+        (("a.mot", "--variable", "q", "--variable", "tau"), "one variable"),
+    ):
+        found = kinetree("export", "slide.nc", *words)
+        assert found.exit_code == 2 and message in " ".join(found.stderr.split()), found.stderr

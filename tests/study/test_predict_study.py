@@ -1,6 +1,7 @@
 """Predictions from study files and the command line: culprits are named, terms and phases are read."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -570,3 +571,25 @@ def test_knots_are_chosen_in_one_way_only():
         run("two_link_minimum_time", predict={"free_knots": True, "refine": True})
     with pytest.raises(kt.errors.InputError, match="need a free duration"):
         run("two_link_minimum_time", study={"duration": 1.0}, predict={"free_knots": True})
+
+
+def test_samples_of_a_search_are_those_of_the_output_table():
+    usual, asked = (run("two_link_minimum_time", **tables) for tables in ({}, {"output": {"samples": 61}}))
+    assert len(asked.time) == 61 and len(usual.time) != 61
+    np.testing.assert_allclose(asked.time, np.linspace(0.0, float(usual.time[-1]), 61))
+    np.testing.assert_allclose(asked.q, usual.at(asked.time.values).q)
+
+
+@pytest.mark.parametrize(
+    ("study", "output", "words"),
+    [
+        ("two_link_minimum_time", {"times": [0.0, 0.1]}, "the task 'predict' takes output.samples"),
+        ("walking", {"times": [0.0, 0.1]}, "the task 'walk' takes output.samples"),
+        ("lifting", {"samples": 1}, "at least 2"),
+        ("quadruped_predicted_trot", {"samples": 2, "times": [0.0]}, "takes output.samples"),
+        ("puma_stability", {"samples": 5}, "does not use [output]"),
+    ],
+)
+def test_output_that_a_search_cannot_give_is_refused_before_it(study, output, words):
+    with pytest.raises(KinetreeError, match=re.escape(words)):
+        prepared(study, {"output": output})

@@ -23,7 +23,8 @@ from kinetree.errors import FileError, InputError, listed
 if TYPE_CHECKING:
     from kinetree.result.result import Result
 
-TABLES, OPENSIM, MOVIES, MODELS = (".csv",), (".mot", ".sto"), (".mp4", ".gif"), (".urdf", ".toml")
+TABLES, OPENSIM, MOVIES = (".csv", ".json"), (".mot", ".sto"), (".mp4", ".gif")
+MODELS = (".urdf", ".toml", ".xml")
 FORMATS = (*TABLES, *OPENSIM, *MOVIES, *MODELS)
 
 
@@ -35,13 +36,22 @@ def export(
     file: Annotated[Path | None, typer.Argument(help="File to write.", metavar="FILE")] = None,
     output: Annotated[Path | None, output_option("Same as FILE.")] = None,
     variable: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            help="For OpenSim: variable over time and joint, e.g. tau.",
+            help="For tables: a variable such as tau, repeatable; default all. For OpenSim: one over "
+            "time and joint; default q.",
             metavar="NAME",
             autocompletion=complete_variable,
         ),
-    ] = "q",
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            help="For tables and OpenSim: rows per second, between the samples of the result; default its "
+            "samples.",
+            metavar="NUMBER",
+        ),
+    ] = None,
     fps: Annotated[float, typer.Option(help="For movies: frames per second.", metavar="NUMBER")] = 30.0,
     speed: Annotated[
         float | None,
@@ -65,18 +75,21 @@ def export(
 ) -> None:
     """Export a result: table, movie, OpenSim files, mechanism.
 
-    The suffix of FILE selects the format: .csv a table; .mp4 or .gif a movie; .mot coordinates for OpenSim
-    (angles in degrees; a human has the names of OpenSim's gait models, rooted at the pelvis); .sto a variable
-    for OpenSim (SI units); .urdf or .toml the mechanism. With --variable ground_reaction a .mot or .sto file
-    has the forces on both feet, their points of application and moments, in OpenSim's axes.
+    The suffix of FILE selects the format: .csv or .json a table; .mp4 or .gif a movie; .mot coordinates for
+    OpenSim (angles in degrees; a human has the names of OpenSim's gait models, rooted at the pelvis); .sto a
+    variable for OpenSim (SI units); .urdf, .toml or .xml (MJCF) the mechanism. With --variable
+    ground_reaction a .mot or .sto file has the forces on both feet, their points of application and moments,
+    in OpenSim's axes.
 
-    Example: kinetree export walk.nc walk.mp4 --speed 0.5
+    Example: kinetree export reach.nc reach.csv --rate 1000 --variable q --variable tau
     """
     from kinetree.report.output import check_output
 
     path = _only_one(file, output)
     if path.suffix.lower() not in FORMATS:
         raise FileError(f"{path}: a result can be exported as {listed(FORMATS)}")
+    if rate is not None and path.suffix.lower() not in (*TABLES, *OPENSIM):
+        raise InputError(f"--rate is for {listed((*TABLES, *OPENSIM))}, not for {path.suffix.lower()}")
     check_output([path], force)
 
     found = read_result(result)
@@ -84,6 +97,10 @@ def export(
         from kinetree.studies.gait.strides import strides as walk_on
 
         found = walk_on(found, strides)
+    if rate is not None:
+        from kinetree.result.resample import at_rate
+
+        found = at_rate(found, rate)
     if path.suffix.lower() in MOVIES:
         _write_movie(found, path, (fps, speed, _pixels(size)), meshes, force=force, quiet=quiet)
     else:
@@ -115,11 +132,16 @@ def _write_movie(
         write_movie(result, path, fps, size, speed, force=force, progress=progress, meshes=meshes)
 
 
-def _write(result: Result, path: Path, variable: str, force: bool) -> None:
+def _write(result: Result, path: Path, variables: list[str] | None, force: bool) -> None:
     """Write by the suffix."""
     suffix = path.suffix.lower()
-    if suffix in TABLES:
-        result.to_csv(path, force)
+    if suffix in OPENSIM and variables is not None and len(variables) > 1:
+        raise InputError(f"a file for OpenSim has one variable, got --variable {listed(variables)}")
+    variable = variables[0] if variables else "q"
+    if suffix == ".csv":
+        result.to_csv(path, force, variables)
+    elif suffix == ".json":
+        result.to_json(path, force, variables)
     elif suffix in OPENSIM:
         from kinetree.formats.files import write_text
         from kinetree.result.opensim import GROUND, ground_text, opensim_text

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kinetree.doors import upstairs
 from kinetree.errors import InputError, unknown_name
@@ -158,6 +159,23 @@ class Result:
 
     # ---- the ways out -----------------------------------------------------------------------------------
 
+    def at(self, times: ArrayLike) -> Result:
+        """The result at other times (k,) in s, within its own; settings and audit stay those of all samples.
+
+        Positions, velocities and accelerations are polynomials of degree 5 through the samples, of degree 3
+        through positions and velocities at impacts: splines of that degree are reproduced. Other numbers are
+        interpolated without overshoot. At a time that is there twice, the later values count.
+
+        >>> import kinetree as kt
+        >>> from kinetree.result.build import build_result
+        >>> motion = {"time": [0, 1], "q": [[0, 0], [1, 2]], "qd": [[1, 2], [1, 2]]}
+        >>> build_result("simulate", kt.zoo.two_link(), motion).at([0.25, 0.5]).q.values.tolist()
+        [[0.25, 0.5], [0.5, 1.0]]
+        """
+        from kinetree.result.resample import resampled
+
+        return resampled(self, times)
+
     def to_pandas(self) -> DataFrame:
         """All variables over time as one table with columns such as "q.joint1" or "reaction.forearm.fx".
 
@@ -167,8 +185,8 @@ class Result:
 
         return frame(self)
 
-    def to_csv(self, path: PathLike, force: bool = False) -> None:
-        """Write that table as a .csv file, its columns named as "q.joint1 [rad]".
+    def to_csv(self, path: PathLike, force: bool = False, variables: Sequence[str] | None = None) -> None:
+        """Write that table, or some ``variables`` of it, as .csv with columns such as "tau.knee [N m]".
 
         Numbers have enough digits to read back the same floats: ``pandas.read_csv(path,
         index_col=0)``, with ``float_precision="round_trip"`` before pandas 3.1. An existing file is replaced
@@ -176,7 +194,17 @@ class Result:
         """
         from kinetree.result.table import write_csv
 
-        write_csv(self, path, force)
+        write_csv(self, path, force, variables)
+
+    def to_json(self, path: PathLike, force: bool = False, variables: Sequence[str] | None = None) -> None:
+        """Write that table, or some ``variables`` of it, as a .json file: task, mechanism, units and columns.
+
+        The ``columns`` are lists by name, "time" first; missing numbers are null. An existing file is
+        replaced only with ``force``.
+        """
+        from kinetree.result.table import write_json
+
+        write_json(self, path, force, variables)
 
     def save(self, path: PathLike, force: bool = False) -> None:
         """Write everything to a .nc file (NetCDF-4), atomically; ``kinetree.load_result`` reads it.

@@ -11,6 +11,7 @@ from typing import Any
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
+from kinetree.result.result import Result
 from kinetree.study.code import Code
 from kinetree.study.mechanism import study_mechanism
 from kinetree.study.origin import StudyOrigin
@@ -87,3 +88,18 @@ class Assignment:
             )
         with self.origin.blamed("output"):
             return output_times(output.times if output.times is not None else output.samples, duration)
+
+    def check_samples(self) -> None:
+        """Refuse times that a search, whose duration is not known before, could not keep to."""
+        if self.output.times is not None:
+            raise InputError(
+                f"{self.origin.where(('output', 'times'))}: output.times are for motions of known duration; "
+                f"the task '{self.study.task}' takes output.samples"
+            )
+        self.times(1.0)
+
+    def sampled(self, result: Result) -> Result:
+        """The result of a search at the samples that the study asks for, or as it is."""
+        if self.output.samples is None:
+            return result
+        return result.at(self.times(float(result.time.values[-1])))

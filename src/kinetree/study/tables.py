@@ -469,8 +469,12 @@ class VerdictsTable(Table):
 class OutputTable(Table):
     """Contents of the result."""
 
-    samples: Whole | None = Field(None, description="Number of equally spaced times; default 201.")
-    times: Numbers | None = Field(None, description="The times themselves (s), instead of samples.")
+    samples: Whole | None = Field(
+        None, description="Number of equally spaced times; default 201, in searches as many as were checked."
+    )
+    times: Numbers | None = Field(
+        None, description="The times themselves (s), instead of samples; not in searches."
+    )
     reactions: bool = Field(False, description="Whether the joint reaction wrenches are computed.")
 
 

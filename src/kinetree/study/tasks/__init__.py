@@ -18,14 +18,15 @@ from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 
 Work = Callable[[], Result]
-ALWAYS = ("study", "output", "plot", "sweep")  # tables that every study may have
+ALWAYS = ("study", "plot", "sweep")  # tables that every study may have
 
 
 @dataclass(frozen=True)
 class Task:
     """A kind of study: its name, a line about it, how work is prepared, and the tables it reads.
 
-    ``settings`` is its own table, or a function that returns it, for one that takes long to make.
+    ``settings`` is its own table, or a function that returns it, for one that takes long to make;
+    ``output``: whether the table of that name chooses the samples of the result.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Task:
     needs: tuple[str, ...] = ("mechanism",)
     uses: tuple[str, ...] = ()
     settings: type[Table] | Callable[[], type[Table]] | None = None
+    output: bool = True
 
     @property
     def own_table(self) -> type[Table] | None:
@@ -44,7 +46,7 @@ class Task:
     def tables(self) -> tuple[str, ...]:
         """All tables that a study of this task may have."""
         own = (self.name,) if self.settings is not None and self.name not in self.needs else ()
-        return (*ALWAYS, *self.needs, *self.uses, *own)
+        return (*ALWAYS, *(("output",) if self.output else ()), *self.needs, *self.uses, *own)
 
 
 @cache

@@ -73,6 +73,7 @@ class GaitTable(Table):
 def prepare(work: Assignment) -> Work:
     """The plan of a gait, made and checked before any search."""
     table = work.tables.gait or GaitTable.model_validate({})
+    work.check_samples()
     search: dict[str, Any] = {name: getattr(table, name) for name in SEARCH}
     if table.schedule in LEAPS:
         return _leap(work, table, search)
@@ -99,7 +100,7 @@ def prepare(work: Assignment) -> Work:
         with work.origin.blamed("gait"):
             found = gait(work.mechanism, task, progress=history, **search)
         result = found.followed(table.tracked) if table.tracked else found.to_result()
-        return history.within(result)
+        return work.sampled(history.within(result))
 
     return run
 
@@ -123,7 +124,8 @@ def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
                 work.mechanism, table.height, table.distance, forward=table.forward,
                 friction=table.friction, limits=limits, progress=history, **search,
             )  # fmt: skip
-        return history.within(found.followed(table.tracked) if table.tracked else found.to_result())
+        result = found.followed(table.tracked) if table.tracked else found.to_result()
+        return work.sampled(history.within(result))
 
     return run
 

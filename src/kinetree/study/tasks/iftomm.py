@@ -61,5 +61,6 @@ def prepare(work: Assignment) -> Work:
 
 
 TASK = Task(
-    "iftomm", "the five basic benchmark problems of the IFToMM library", prepare, needs=("mechanism",)
-)
+    "iftomm", "the five basic benchmark problems of the IFToMM library", prepare, needs=("mechanism",),
+    output=False,
+)  # fmt: skip

@@ -85,6 +85,7 @@ def prepare(work: Assignment) -> Work:
     from kinetree.studies.lifting.task import Lifting, described
 
     table = work.tables.lift or LiftTable.model_validate({})
+    work.check_samples()
     asked: dict[str, Any] = {x: y for x, y in dict(table).items() if x not in SEARCH + AGAIN}
     asked |= person(work, "lift")
     asked["strength"] = asked["strength"] or {}
@@ -110,10 +111,10 @@ def prepare(work: Assignment) -> Work:
         if table.cycle is not None and found.solved:
             again = {name: search[name] for name in CYCLED}
             round_trip = cycle(found, table.cycle, progress=history, **again)
-            return history.within(round_trip.to_result(table.repetitions))
+            return work.sampled(history.within(round_trip.to_result(table.repetitions)))
         if table.repetitions > 1 and found.solved:
-            return repeat(found, table.repetitions, table.rest)
-        return history.within(found.to_result())
+            return work.sampled(repeat(found, table.repetitions, table.rest))
+        return work.sampled(history.within(found.to_result()))
 
     return run
 

@@ -31,6 +31,7 @@ SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit
 def prepare(work: Assignment) -> Work:
     """The best motion, checked by a simulation under its torques."""
     table: PredictTable = work.tables.predict
+    work.check_samples()
     with work.origin.blamed("predict"):
         asked = _phases(work, table) if table.phase else _problem(work, table)
 
@@ -46,16 +47,15 @@ def prepare(work: Assignment) -> Work:
         with work.origin.blamed("predict"):
             if not isinstance(asked, Problem):
                 phased = predict_phases(asked, **search)
-                return _checked(
-                    history.within(phased.to_result()), phased.parts if phased.solved_at_samples else []
-                )
+                parts = phased.parts if phased.solved_at_samples else []
+                return work.sampled(_checked(history.within(phased.to_result()), parts))
             found = predict(asked, start="random" if table.begin == "random" else None, **search)
             if table.free_knots and found.solved_at_samples:
                 found = free_knots(found, solver=table.solver, progress=history)
             if table.refine and found.solved_at_samples:
                 found = refine(found, solver=table.solver, progress=history)
         result = _checked(history.within(found.to_result()), [found] if found.solved_at_samples else [])
-        return _with_slopes(result, found, table.sensitivities)
+        return work.sampled(_with_slopes(result, found, table.sensitivities))
 
     return run
 

@@ -139,4 +139,5 @@ TASK = Task(
     prepare,
     needs=("mechanism",),
     settings=StabilityTable,
+    output=False,
 )

@@ -103,6 +103,7 @@ def prepare(work: Assignment) -> Work:
     from kinetree.studies.walking.task import Walking
 
     table = work.tables.walk or WalkTable.model_validate({})
+    work.check_samples()
     asked: dict[str, Any] = {name: x for name, x in dict(table).items() if name not in SEARCH + HOW}
     asked |= person(work, "walk")
     asked["nodes"] = tuple(int(x) for x in asked["nodes"])
@@ -123,7 +124,7 @@ def prepare(work: Assignment) -> Work:
         search = {name: getattr(table, name) for name in SEARCH}
         with work.origin.blamed("walk"):
             found = walk(task, progress=history, **search)
-        return history.within(found.to_result())
+        return work.sampled(history.within(found.to_result()))
 
     return run
 
@@ -159,7 +160,7 @@ def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work
         search = {name: getattr(table, name) for name in SEARCH if name != "simulated"}
         with work.origin.blamed("walk"):
             found = two_step_walk(task, sharing=table.sharing, progress=history, **search)
-        return history.within(found.to_result())
+        return work.sampled(history.within(found.to_result()))
 
     return run
 
