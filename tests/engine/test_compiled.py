@@ -1,13 +1,17 @@
 """Machine code = interpreter for every kernel, whatever the mechanism, the batch and the path taken."""
 
+import ast
 import importlib
 import pkgutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kinetree.kernels
+import kinetree.study.warmup as study_warmup
 from kinetree.engine.code import many_states
+from kinetree.engine.direct import _range_entry, _state_entry
 from kinetree.kernels.catalogue import PLAIN, all_kernels
 from kinetree.kernels.layout import Kernel
 from kinetree.study.warmup import warmup
@@ -24,6 +28,7 @@ from support.kernels import (
     zoo,
 )
 
+PACKAGE = Path(kinetree.kernels.__file__).parents[1]
 ROUNDING = 1e-14  # of the largest number of its kind in the state
 FELT = 1e-13  # of accelerations, measured as the torques M dqdd they stand for: thin wrists far from the base
 INVERTED = 1e-12  # of pivots and of inverses of M, these measured the same way
@@ -144,9 +149,37 @@ def test_warmup_compiles_every_shape():
         assert ("large batches" in shapes) == (kernel.entries is not None)
         assert ("full arrays" in shapes) == bool(kernel.targets or kernel.places)
         assert ("single state" in shapes) == (kernel.output_widths is not None)
+    assert _state_entry.cache_info().currsize == _range_entry.cache_info().currsize == 1
     compiled = many_states.cache_info().misses
     warmup()  # all is in memory now
     assert many_states.cache_info().misses == compiled
+
+
+def makers():
+    """Functions outside the engine that make machine code and keep it, by module."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] == "engine":
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            calls = {getattr(x.func, "id", "") for x in ast.walk(node) if isinstance(x, ast.Call)}
+            if isinstance(node, ast.FunctionDef) and calls & {"compiled_callback", "compiled_function"}:
+                yield ".".join(("kinetree", *path.relative_to(PACKAGE).with_suffix("").parts)), node.name
+
+
+def test_warmup_knows_all_that_makes_machine_code():
+    """Else something would be compiled after it: code of closed loops was, and of batches with masses."""
+    known = {
+        (node.module, name.name)
+        for node in ast.walk(ast.parse(Path(study_warmup.__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    found = list(makers())
+    assert len(found) > 20
+    for module, name in found:
+        room, _, file = module.rpartition(".")
+        assert (module, name) in known or (name == "compiled" and (room, file) in known), (module, name)
+    assert any("each with its masses" in name for name, _ in study_warmup.pieces())
 
 
 # ---- machine code and interpreter ---------------------------------------------------------------------

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter
 
+import numpy as np
+
+from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.engine.notice import hushed
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.number import LANES
+from kinetree.model.zoo.arms import two_link
 
 Piece = tuple[str, Callable[[], object]]
 
@@ -46,9 +50,18 @@ def pieces() -> Iterator[Piece]:
             yield f"{kernel.name}, full arrays", partial(full_states, kernel)
         if kernel.output_widths is not None:
             yield f"{kernel.name}, single state", partial(single_state, kernel)
+    yield "calls without Python", _call_directly
     yield from _simulation_pieces()
     yield from _loop_pieces()
     yield from _prediction_pieces()
+
+
+def _call_directly() -> None:
+    """Call an algorithm for one state and for several, which compiles how calls get in."""
+    arm = two_link()
+    for shape in ((arm.n_dof,), (LANES, arm.n_dof)):
+        still = np.zeros(shape)
+        inverse_dynamics(arm, still, still, still)
 
 
 def _simulation_pieces() -> Iterator[Piece]:
@@ -65,8 +78,10 @@ def _simulation_pieces() -> Iterator[Piece]:
 
     for lanes in (1, LANES):
         many = "one at a time" if lanes == 1 else f"{lanes} at once"
-        yield f"simulations, {many}", partial(rates, lanes)
-        yield f"sampled control, {many}", partial(sample, lanes)
+        for models in (1,) if lanes == 1 else (1, lanes):
+            each = "" if models == 1 else ", each with its masses"
+            yield f"simulations, {many}{each}", partial(rates, lanes, models)
+            yield f"sampled control, {many}{each}", partial(sample, lanes, models)
         yield f"mimic joints, {many}", partial(coupled_motion, lanes)
         yield f"actuators, {many}", partial(drive_rates, lanes)
         yield f"servos, {many}", partial(servo_torques, lanes)
@@ -85,7 +100,7 @@ def _simulation_pieces() -> Iterator[Piece]:
 
 
 def _loop_pieces() -> Iterator[Piece]:
-    """Accelerations of closed loops, and what their simulations run."""
+    """Accelerations and driving forces of closed loops, and what their simulations run."""
     from kinetree.analysis.loops.machine.blocks import loop_drives
     from kinetree.analysis.loops.machine.positions import loop_positions
     from kinetree.engine.loop_code import loop_states
