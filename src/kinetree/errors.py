@@ -175,10 +175,14 @@ def counted(n: int, one: str, several: str) -> str:
     return f"{n} {one if n == 1 else several}"
 
 
-def cut(text: str) -> str:
-    """A text of at most 200 characters: what is in the middle goes."""
-    half = LONGEST // 2 - 3
-    return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
+def cut(text: str, most: int = LONGEST) -> str:
+    """A text of at most so many characters: what is in the middle goes.
+
+    >>> cut("left_front_shoulder_roll", 17)
+    'left_f ... r_roll'
+    """
+    half = (most - 5) // 2
+    return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
 
 
 def expect(value: object, kinds: type | UnionType | tuple[type, ...], what: str, wanted: str) -> None:

@@ -46,7 +46,7 @@ def test_a_comparison_shows_all_cases(tmp_path):
     result = run(study)
     data = Page(written(result)).data()
     assert [motion["name"] for motion in data["motions"]] == ["weak", "exact"]
-    error = next(panel for panel in data["panels"] if panel["symbol"] == "q - q_reference")
+    error = next(panel for panel in data["panels"] if panel["symbol"] == "q_error")
     worst = {
         k: max(np.abs(unpacked(line["values"])).max() for line in error["lines"] if line["motion"] == k)
         for k in (0, 1)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -295,3 +296,87 @@ def test_joints_choose_what_they_transmit(rng):
     panels = result_panels(result, ["reaction"], [link.joint.dof_names[0]])
     shown = [line.label for panel in panels for line in panel.lines]
     assert len(shown) == 6 and all(label.startswith(link.body.name) for label in shown)
+
+
+def with_many_points(rng):
+    """A simulation of a robot with ten contact points on two feet and on its trunk, which never touches."""
+    robot = zoo.quadruped()
+    bodies = ("shank1", "shank2", "trunk")
+    points = [
+        kt.ContactPoint(f"{body}_{k}", body, (0.0, 0.01 * k, 0.0)) for body in bodies for k in range(10)
+    ]
+    robot = replace(robot, contact_points=tuple(points))
+    motion = small_motion(robot, rng, 5)
+    motion["contact_force"] = rng.standard_normal((5, 30, 3))
+    motion["contact_force"][:, 20:] = 0.0
+    motion["ground_force"] = np.zeros((5, robot.n_bodies, 3))
+    for k, point in enumerate(points):
+        motion["ground_force"][:, robot.body_names.index(point.body)] += motion["contact_force"][:, k]
+    return build_result("simulate", robot, motion)
+
+
+def test_forces_on_many_contact_points_are_drawn_by_body(rng):
+    result = with_many_points(rng)
+    panel = result_panels(result)[-1]
+    assert [line.label for line in panel.lines] == ["shank1", "shank2"]
+    size = np.linalg.norm(result.contact_force.values[:, :10].sum(axis=1), axis=-1)
+    np.testing.assert_allclose(panel.lines[0].values, size)
+    (panel,) = result_panels(result, ["ground_force"])
+    assert [line.label for line in panel.lines] == [f"shank{k}.{axis}" for k in (1, 2) for axis in "xyz"]
+    assert len({line.look[0] for line in panel.lines}) == 2 and len({x.look[1] for x in panel.lines}) == 3
+
+
+def test_bodies_choose_forces(rng):
+    result = with_many_points(rng)
+    (panel,) = result_panels(result, ["ground_force"], bodies=["shank2"])
+    assert [line.label for line in panel.lines] == ["shank2.x", "shank2.y", "shank2.z"]
+    (panel,) = result_panels(result, ["contact_force"], bodies=["shank2"])
+    assert len(panel.lines) == 30 and all(line.label.startswith("shank2_") for line in panel.lines)
+    with pytest.raises(InputError, match="Did you mean 'shank2'"):
+        result_panels(result, ["ground_force"], bodies=["shankk2"])
+    with pytest.raises(InputError, match="must be a list"):
+        result_panels(result, ["ground_force"], bodies="shank2")
+
+
+def test_simulations_have_the_ground_force_of_each_body():
+    result = run("quadruped_fall", study={"duration": 0.3}, output={"samples": 31})
+    force, points = result.contact_force.values, result.mechanism.contact_points
+    assert force.any()
+    for k, body in enumerate(result.mechanism.body_names):
+        own = [n for n, point in enumerate(points) if point.body == body]
+        np.testing.assert_allclose(result.ground_force.values[:, k], force[:, own].sum(axis=1))
+
+
+def test_the_legend_of_cases_has_joints_and_cases_once():
+    result = run("gripper_two_ways", study={"duration": 0.1}, output={"samples": 11})
+    names = [*result["case"].values.tolist(), *result.mechanism.joint_names]
+    assert labels(result.plot("q").axes[0]) == names
+    assert len(lines(result.plot("q").axes[0])) == 8
+
+
+def test_the_error_of_a_law_is_drawn():
+    result = run("quadruped_laws", study={"duration": 0.1}, output={"samples": 11})
+    panels = {panel.symbol: panel for panel in result_panels(result)}
+    error = result.q.values - result.q_reference.values
+    drawn = np.stack([line.values for line in panels["q_error"].lines], axis=-1)
+    assert drawn.shape[-1] < error[0].size  # those in rad, of all cases
+    assert np.nanmax(np.abs(drawn)) <= np.nanmax(np.abs(error)) * (1 + 1e-12)
+
+
+def test_legends_leave_the_picture_to_the_curves(rng):
+    """However long the names are, the axes take at least half of the width."""
+    joints = [f"left_front_leg_upper_shoulder_pitch_joint_number_{k}" for k in range(4)]
+    arm = zoo.gripper()
+    links = [replace(x, joint=replace(x.joint, name=n)) for x, n in zip(arm.links, joints, strict=True)]
+    figure = small_result(replace(arm, links=tuple(links)), rng).plot("q")
+    figure.canvas.draw()
+    assert figure.axes[0].get_position().width > 0.5
+
+
+def test_many_events_are_pale(rng):
+    few, many = ([(0.9 * k / n, "touch_down", "toe") for k in range(n)] for n in (3, 300))
+    opacity = []
+    for events in (few, many):
+        ax = small_result(zoo.two_link(), rng, events=events).plot("q").axes[0]
+        opacity.append(next(x.get_alpha() for x in ax.lines if x.get_gid() == "event"))
+    assert opacity[0] > 5 * opacity[1] > 0.0

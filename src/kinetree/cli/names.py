@@ -81,6 +81,11 @@ def complete_joint(ctx: Any, incomplete: str) -> list[str]:
     return [name for name in _result_names(ctx, "joint") if name.startswith(incomplete)]
 
 
+def complete_body(ctx: Any, incomplete: str) -> list[str]:
+    """Bodies of the result that stands in the command."""
+    return [name for name in _result_names(ctx, "body") if name.startswith(incomplete)]
+
+
 def _result_names(ctx: Any, labels: str | None) -> list[str]:
     """Names of a result's arrays over time, or labels of a dimension; none if it cannot be read."""
     path = next((ctx.params[key] for key in ("result", "first") if ctx.params.get(key)), None)

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, say
-from kinetree.cli.names import complete_joint, complete_picture_kind, complete_result, complete_variable
+from kinetree.cli.names import (
+    complete_body,
+    complete_joint,
+    complete_picture_kind,
+    complete_result,
+    complete_variable,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,6 +46,15 @@ Joints = Annotated[
         "--joint", help="A joint to draw; repeatable.", metavar="NAME", autocompletion=complete_joint
     ),
 ]
+Bodies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--body",
+        help="A body whose forces to draw, e.g. with --variable reaction or ground_force; repeatable.",
+        metavar="NAME",
+        autocompletion=complete_body,
+    ),
+]
 
 
 @app.command()
@@ -50,6 +65,7 @@ def plot(
     ] = None,
     variable: Variables = None,
     joint: Joints = None,
+    body: Bodies = None,
     kind: Annotated[
         str | None,
         typer.Option(
@@ -77,12 +93,10 @@ def plot(
     found = read_result(result)
     asked = found.settings.get("study", {}).get("file", {}).get("plot", {})
     names = variable or ([] if found.task == "sweep" else _listed(asked.get("variables")))
-    write_file(
-        path,
-        picture_bytes(
-            plot_result(found, *names, joints=joint or asked.get("joints"), kind=kind), path.suffix
-        ),
+    figure = plot_result(
+        found, *names, joints=joint or asked.get("joints"), bodies=body or asked.get("bodies"), kind=kind
     )
+    write_file(path, picture_bytes(figure, path.suffix))
     if not quiet:
         say(f"Wrote {path}")
 
@@ -107,6 +121,7 @@ def compare(
     ] = None,
     variable: Variables = None,
     joint: Joints = None,
+    body: Bodies = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -140,7 +155,7 @@ def compare(
         for place in pages:
             pair_result(a, b, labels).report(place, force)
     if output is not None and not page:
-        figure = plot_comparison(a, b, variable or (), labels=labels, joints=joint)
+        figure = plot_comparison(a, b, variable or (), labels=labels, joints=joint, bodies=body)
         write_file(output, picture_bytes(figure, output.suffix))
     if as_json:
         typer.echo(json.dumps([row._asdict() for row in rows]))

@@ -111,11 +111,12 @@ def run(
 def _doubt_plot(outcome: Outcome) -> None:
     """Warn of variables that [plot] names and the result does not have."""
     from kinetree.errors import unknown_name
+    from kinetree.report.result_plot import drawn_names
 
     table: Any = outcome.study.tables.plot
     if outcome.result is None or table is None:
         return
-    known = outcome.result.variables
+    known = drawn_names(outcome.result)
     for name in table.variables or ():
         if name not in known:
             say(f"warning: [plot] {unknown_name('variable', name, known)}", stderr=True, style="yellow")
@@ -188,14 +189,14 @@ def _reason(outcome: Outcome, saved: str | None) -> str:
 
 def _picture(outcome: Outcome, suffix: str) -> bytes:
     from kinetree.report.output import picture_bytes
-    from kinetree.report.result_plot import plot_result
+    from kinetree.report.result_plot import drawn_names, plot_result
 
     table: Any = outcome.study.tables.plot
     assert outcome.result is not None
     wanted = () if table is None else table.variables or ()
-    names = [name for name in wanted if name in outcome.result.variables]  # of others there is a warning
-    joints = None if table is None else table.joints
-    return picture_bytes(plot_result(outcome.result, *names, joints=joints), suffix)
+    names = [name for name in wanted if name in drawn_names(outcome.result)]  # of others there is a warning
+    chosen = {} if table is None else {"joints": table.joints, "bodies": table.bodies}
+    return picture_bytes(plot_result(outcome.result, *names, **chosen), suffix)
 
 
 def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableType:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import listed
+from kinetree.errors import cut, listed
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.result.records import Event
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LINE_STYLES = ("-", "--", ":")
+LINE_STYLES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (8, 2)))
+LONGEST = 24  # characters of a name in a legend
 LABELS_IN_COLUMN, MOST_LABELS = 8, 16
+FEW_EVENTS = 40  # lines that hide nothing
 MOST_EVENTS = 500  # lines across a picture; more could not be distinguished
 
 
@@ -32,14 +34,23 @@ class Line(NamedTuple):
     look: tuple[int, int] | None = None
 
 
+class Key(NamedTuple):
+    """An entry of a legend: numbers of a color, none for gray, and of dashes."""
+
+    label: str
+    hue: int | None
+    dash: int
+
+
 class Panel(NamedTuple):
-    """What is drawn into one pair of axes."""
+    """What is drawn into one pair of axes; ``keys`` instead of a legend of all lines."""
 
     title: str
     symbol: str
     unit: str
     lines: Sequence[Line]
     limits: Sequence[tuple[str, float]] = ()  # of single lines: their labels, and where the limit is
+    keys: Sequence[Key] = ()
 
 
 def is_zero(curves: Iterable[Any]) -> bool:
@@ -110,9 +121,19 @@ def draw_panel(ax: Any, panel: Panel, **style: Any) -> list[Any]:
         f"{panel.symbol} / {unit}" if unit else panel.symbol, color=INK, fontsize=9, parse_math=False
     )
     quiet_frame(ax)
-    if [line.label for line in panel.lines] != [panel.symbol]:
+    if panel.keys:
+        legend(ax, [_sample(key) for key in panel.keys], [key.label for key in panel.keys])
+    elif [line.label for line in panel.lines] != [panel.symbol]:
         legend(ax, drawn, [line.label for line in panel.lines])
     return drawn
+
+
+def _sample(key: Key) -> Any:
+    """A line for the legend."""
+    from matplotlib.lines import Line2D
+
+    color = INK if key.hue is None else LINE_COLORS[key.hue % len(LINE_COLORS)]
+    return Line2D([], [], color=color, linestyle=LINE_STYLES[key.dash % len(LINE_STYLES)], linewidth=1.5)
 
 
 def draw_limits(ax: Any, panel: Panel, drawn: Sequence[Any]) -> None:
@@ -155,7 +176,7 @@ def legend(ax: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """The names to the right of the axes, as many as there is room for."""
     if len(labels) == 0:
         return
-    shown = [label.strip() or "?" for label in labels[:MOST_LABELS]]
+    shown = [cut(label.strip(), LONGEST) or "?" for label in labels[:MOST_LABELS]]
     shown = [f" {label}" if label.startswith("_") else label for label in shown]  # hidden otherwise
     columns = -(-len(shown) // LABELS_IN_COLUMN)
     more = len(labels) - len(shown)
@@ -183,10 +204,11 @@ def seen_events(events: Sequence[Event]) -> Sequence[Event]:
     return [events[k] for k in np.sort(np.unique(moments, return_index=True)[1]).tolist()]
 
 
-def draw_events(ax: Any, events: Iterable[tuple[float, str]], *, named: bool) -> None:
-    """Thin vertical lines at the times (s), with the names on top if wanted."""
+def draw_events(ax: Any, events: Sequence[tuple[float, str]], *, named: bool) -> None:
+    """Thin vertical lines at the times (s), paler where there are many; with the names on top if wanted."""
+    opacity = 0.45 * min(1.0, FEW_EVENTS / max(len(events), 1))
     for time, name in events:
-        ax.axvline(time, color=INK, linewidth=0.6, alpha=0.45, zorder=0.5, gid="event")
+        ax.axvline(time, color=INK, linewidth=0.6, alpha=opacity, zorder=0.5, gid="event")
         if named:
             ax.text(
                 time, 0.98, f" {name}", transform=ax.get_xaxis_transform(), rotation=90, va="top", ha="right",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.report.limit_lines import limit_lines
 from kinetree.report.palette import INK
 from kinetree.report.panel import (
+    MOST_LABELS,
+    Key,
     Line,
     Panel,
     draw_events,
@@ -33,6 +35,8 @@ MOTION = {"simulate": ("q", "qd", "tau")}
 OTHER_MOTION = ("q", "qd", "qdd", "tau")
 ENERGIES = ("kinetic_energy", "potential_energy")
 WORKS = ("actuator_work", "ground_work", "joint_work", "external_work")
+ERROR = "q_error"
+ON_GROUND = ("ground_force", "contact_force", "penetration", "slip_velocity", "touching")
 MOST_NAMED_EVENTS = 12
 BELOW: dict[str, Any] = {"linewidth": 4.0, "alpha": 0.4, "zorder": 2.0}  # the first of two results
 ABOVE: dict[str, Any] = {"linewidth": 1.2, "zorder": 3.0}
@@ -42,15 +46,16 @@ def plot_result(
     result: Result,
     *names: str,
     joints: Sequence[str] | None = None,
+    bodies: Sequence[str] | None = None,
     ax: Any = None,
     show: bool = False,
     kind: str | None = None,
 ) -> Figure:
     """Plot variables over time and return the matplotlib figure; see :meth:`Result.plot`.
 
-    Without names: positions, velocities, torques, energies and the error of their balance, contact forces, as
-    far as there are and are not zero throughout. Quantities with different units have panels of their own;
-    events are thin lines.
+    Without names: positions, errors relative to a reference, velocities, torques, energies and the error of
+    their balance, contact forces, as far as there are and are not zero throughout. Quantities with different
+    units have panels of their own; events are thin lines.
 
     >>> import kinetree as kt
     >>> from kinetree.result.build import build_result
@@ -65,7 +70,7 @@ def plot_result(
         return plot_sweep(result, *names, kind=kind, show=show)
     if kind is not None:
         raise InputError(f"kind is for pictures of sweeps, not of the task '{result.task}'")
-    panels = result_panels(result, names, joints)
+    panels = result_panels(result, names, joints, bodies)
     if ax is not None:
         return _into(ax, result, panels)
     drawn = [panel for panel in panels if names or not is_zero(panel.lines)] or panels
@@ -86,6 +91,7 @@ def plot_comparison(
     *,
     labels: tuple[str, str] = ("first", "second"),
     joints: Sequence[str] | None = None,
+    bodies: Sequence[str] | None = None,
     show: bool = False,
 ) -> Figure:
     """Plot the variables of two results in the same axes: the first as broad, the second as thin lines.
@@ -97,7 +103,7 @@ def plot_comparison(
     >>> len(plot_comparison(run, run, ["q"]).axes)
     1
     """
-    mine, theirs = result_panels(first, names, joints), result_panels(second, names, joints)
+    mine, theirs = (result_panels(x, names, joints, bodies) for x in (first, second))
     if names and [_key(panel) for panel in mine] != [_key(panel) for panel in theirs]:
         raise InputError(
             f"two results can be compared if {listed(names)} have the same labels and units in both, "
@@ -124,61 +130,132 @@ def plot_comparison(
 
 
 def result_panels(
-    result: Result, names: Sequence[str] = (), joints: Sequence[str] | None = None
+    result: Result,
+    names: Sequence[str] = (),
+    joints: Sequence[str] | None = None,
+    bodies: Sequence[str] | None = None,
 ) -> list[Panel]:
     """One panel for each variable and unit, or those of the usual picture."""
-    _check_joints(result, joints)
+    chosen = _chosen(result, joints, bodies)
     for name in names:
-        if name not in result.variables:
-            raise InputError(unknown_name(f"variable of the {result.task} result", name, result.variables))
-    panels = [panel for name in names for panel in _variable_panels(result, name, joints)]
-    panels = panels if names else _default_panels(result, joints)
+        if name not in drawn_names(result):
+            raise InputError(unknown_name(f"variable of the {result.task} result", name, drawn_names(result)))
+    panels = [panel for name in names for panel in _variable_panels(result, name, chosen)]
+    panels = panels if names else _default_panels(result, chosen)
     if not panels:
         raise InputError(f"nothing to plot over time; the result has {listed(result.variables)}")
     return panels
 
 
-def _default_panels(result: Result, joints: Sequence[str] | None) -> list[Panel]:
+def drawn_names(result: Result) -> tuple[str, ...]:
+    """Variables of a result, and the error of positions where there are reference positions."""
+    follows = "q_reference" in result.variables and ERROR not in result.variables
+    return (*result.variables, ERROR) if follows else result.variables
+
+
+class _Chosen(NamedTuple):
+    """Joints, bodies and contact points to draw; None for all."""
+
+    joint: list[str] | None
+    body: list[str] | None
+    contact: list[str] | None
+
+
+def _chosen(result: Result, joints: Sequence[str] | None, bodies: Sequence[str] | None) -> _Chosen:
+    """The choice, checked; joints also choose the bodies that they lead to, for what these transmit."""
+    for what, given in (("joints", joints), ("bodies", bodies)):
+        if isinstance(given, str):
+            raise InputError(f"{what} must be a list of names, got the text '{given}'")
+    robot = result.mechanism
+    for joint in joints or ():
+        robot.joint_index(joint)
+    for body in bodies or ():
+        if body not in robot.body_names:
+            raise InputError(unknown_name("body", body, robot.body_names))
+    if bodies is not None:
+        points = [point.name for point in robot.contact_points if point.body in bodies]
+        return _Chosen(None if joints is None else list(joints), list(bodies), points)
+    if joints is not None:
+        led_to = [x.body.name for x in robot.links if {*joints} & {*x.joint.dof_names}]
+        return _Chosen(list(joints), list(dict.fromkeys(led_to)), None)
+    return _Chosen(None, None, None)
+
+
+def _default_panels(result: Result, chosen: _Chosen) -> list[Panel]:
     motion = [name for name in MOTION.get(result.task, OTHER_MOTION) if name in result]
-    panels = [panel for name in motion for panel in _variable_panels(result, name, joints)]
+    panels = []
+    for name in motion:
+        panels += _variable_panels(result, name, chosen)
+        follows = name == "q" and ERROR in drawn_names(result) and ERROR not in result
+        panels += _variable_panels(result, ERROR, chosen) if follows else []
     panels += _energy_panel(result)
     if "energy_error" in result:
-        panels += _variable_panels(result, "energy_error", joints)
-    panels += _contact_panel(result)
+        panels += _variable_panels(result, "energy_error", chosen)
+    panels += _contact_panel(result, chosen)
     if panels:
         return panels
     others = [name for name in result.variables if _plottable(result[name])]
-    return [panel for name in others for panel in _variable_panels(result, name, joints)]
+    return [panel for name in others for panel in _variable_panels(result, name, chosen)]
 
 
 def _plottable(array: Any) -> bool:
     return "time" in array.dims and array.dtype.kind in "fib"
 
 
-def _variable_panels(result: Result, name: str, joints: Sequence[str] | None) -> list[Panel]:
+def _variable_panels(result: Result, name: str, chosen: _Chosen) -> list[Panel]:
     """The lines of a variable, grouped by their units."""
-    array = result[name]
+    array = _error(result) if name == ERROR and ERROR not in result else result[name]
     if not _plottable(array):
         raise InputError(f"'{name}' ({listed(array.dims)}) is not a number over time and cannot be plotted")
-    if joints is not None and "joint" in array.dims:
-        array = array.sel(joint=list(joints))
-    elif joints is not None and "body" in array.dims:  # what is transmitted to a body, by its joint
-        array = array.sel(body=_bodies_of(result, joints))
+    return _array_panels(result, name, array, chosen)
+
+
+def _error(result: Result) -> Any:
+    """Distance of the joints from the reference motion, labeled as positions are."""
+    array = result["q"].copy(data=result["q"].values - result["q_reference"].values)
+    array.attrs["long_name"] = "position minus reference position"
+    return array
+
+
+def _array_panels(result: Result, name: str, array: Any, chosen: _Chosen) -> list[Panel]:
+    """The lines of an array: colors for joints, bodies, ..., dashes for cases or for the axes of vectors."""
+    for dim, labels in chosen._asdict().items():
+        if labels is not None and dim in array.dims:
+            array = array.sel({dim: labels})
+    if not array.size:
+        bodies = listed(dict.fromkeys(point.body for point in result.mechanism.contact_points))
+        raise InputError(f"'{name}' has nothing for what is chosen; bodies with contact points: {bodies}")
     time = result.dataset["time"].values
     columns = columns_of(name, array)
-    cases = len(array[array.dims[0]]) if array.dims[0] != "time" else 1
+    inner = [len(array[dim]) for dim in array.dims if dim != "time"]
+    several, vectors = array.dims[0] != "time", array.dims[-1] in ("axis", "component")
     groups: dict[str, list[Line]] = {}
     for k, (column, (values, unit)) in enumerate(columns.items()):
-        lines, label = groups.setdefault(unit, []), column.removeprefix(f"{name}.")
-        case, place = divmod(k, len(columns) // cases)
-        lines.append(Line(label, time, values, (place, case) if cases > 1 else None))
+        look = None
+        if several and len(inner) > 1:
+            look = divmod(k, len(columns) // inner[0])[::-1]
+        elif vectors and len(inner) == 2:
+            look = divmod(k, inner[1])
+        groups.setdefault(unit, []).append(Line(column.removeprefix(f"{name}."), time, values, look))
+    if name in ON_GROUND:  # most bodies and points never touch it
+        groups = {unit: [x for x in lines if not is_zero([x])] or lines for unit, lines in groups.items()}
     if len(groups) > 1:  # such as the forces of a base that nothing drives
         groups = {unit: lines for unit, lines in groups.items() if not is_zero(lines)} or groups
-    title = array.attrs["long_name"]
+    title, cases = array.attrs["long_name"], array[array.dims[0]].values.tolist() if several else []
     return [
-        Panel(title, name, unit, lines, limit_lines(result.mechanism, name, lines))
+        Panel(title, name, unit, lines, limit_lines(result.mechanism, name, lines), _keys(lines, cases))
         for unit, lines in groups.items()
     ]
+
+
+def _keys(lines: Sequence[Line], cases: Sequence[str]) -> list[Key]:
+    """A legend with a color for each joint, body, ... and dashes for each case, instead of all pairs."""
+    pairs = [(line.label, *line.look) for line in lines if line.look is not None]
+    if not cases or not pairs:
+        return []
+    first = min(dash for _, _, dash in pairs)
+    own = [Key(label.removeprefix(f"{cases[dash]}."), hue, 0) for label, hue, dash in pairs if dash == first]
+    return [*(Key(str(case), None, k) for k, case in enumerate(cases)), *own]
 
 
 def _energy_panel(result: Result) -> list[Panel]:
@@ -194,31 +271,24 @@ def _energy_panel(result: Result) -> list[Panel]:
     return [Panel("energy gained and work done since the start", "energy", "J", lines)] if lines else []
 
 
-def _contact_panel(result: Result) -> list[Panel]:
-    """How large the forces on the contact points are that touch the ground at all."""
+def _contact_panel(result: Result, chosen: _Chosen) -> list[Panel]:
+    """How large the forces on the contact points are that touch the ground at all; of many, on the bodies."""
     if "contact_force" not in result or result["contact_force"].dims != ("time", "contact", "axis"):
         return []
-    force = result["contact_force"]
-    size = np.linalg.norm(force.values, axis=-1)
-    time, names = result.dataset["time"].values, force["contact"].values.tolist()
-    touched = size.max(axis=0, initial=0.0) > 0.0
-    chosen = [k for k in range(len(names)) if touched[k] or not touched.any()]
-    lines = [Line(names[k], time, size[:, k]) for k in chosen]
-    return [Panel(f"magnitude of the {force.attrs['long_name']}", "contact force", "N", lines)]
-
-
-def _bodies_of(result: Result, joints: Sequence[str]) -> list[str]:
-    """The bodies that joints lead to."""
-    chosen = set(joints)
-    found = [link.body.name for link in result.mechanism.links if chosen & set(link.joint.dof_names)]
-    return list(dict.fromkeys(found))
-
-
-def _check_joints(result: Result, joints: Sequence[str] | None) -> None:
-    if isinstance(joints, str):
-        raise InputError(f"joints must be a list of names, got the text '{joints}'")
-    for joint in joints or ():
-        result.mechanism.joint_index(joint)
+    force, points = result["contact_force"], {x.name: x.body for x in result.mechanism.contact_points}
+    names = [str(x) for x in force["contact"].values if chosen.contact is None or x in chosen.contact]
+    touched = [x for x in names if force.sel(contact=x).values.any()] or names
+    what, owners = "contact point", {x: [x] for x in touched}
+    if len(touched) > MOST_LABELS:
+        what, owners = "body", {}
+        for x in touched:
+            owners.setdefault(points[x], []).append(x)
+    time = result.dataset["time"].values
+    lines = [
+        Line(name, time, np.linalg.norm(force.sel(contact=own).values.sum(axis=1), axis=-1))
+        for name, own in owners.items()
+    ]
+    return [Panel(f"magnitude of the ground force on each {what}", "contact force", "N", lines)]
 
 
 def _key(panel: Panel) -> tuple[str, ...]:

@@ -219,18 +219,20 @@ class Result:
         self,
         *names: str,
         joints: Sequence[str] | None = None,
+        bodies: Sequence[str] | None = None,
         ax: Any = None,
         show: bool = False,
         kind: str | None = None,
     ) -> Figure:
         """Plot variables over time, by default the most important ones, and return the matplotlib Figure.
 
-        ``joints`` selects some of the degrees of freedom; ``ax`` draws one variable into given axes;
-        ``show`` opens a window. A sweep is drawn as its kind suggests, or as ``kind`` says: "heat_map",
-        "curves", "bands", "distribution", "optima", "pareto", "sensitivity", "parallel", "scatter".
+        ``joints`` selects some of the degrees of freedom, ``bodies`` the forces on some bodies and their
+        contact points; ``ax`` draws one variable into given axes; ``show`` opens a window. A sweep is drawn
+        as its kind suggests, or as ``kind`` says: "heat_map", "curves", "bands", "distribution", "optima",
+        "pareto", "sensitivity", "parallel", "scatter".
         """
         plot = upstairs("plot_result")
-        figure: Figure = plot(self, *names, joints=joints, ax=ax, show=show, kind=kind)
+        figure: Figure = plot(self, *names, joints=joints, bodies=bodies, ax=ax, show=show, kind=kind)
         return figure
 
     def animate(

@@ -58,6 +58,9 @@ KNOWN: dict[str, Quantity] = {
     "linear_momentum": Quantity(("time", "axis"), "kg m/s", "linear momentum"),
     "angular_momentum": Quantity(("time", "axis"), "kg m^2/s", "angular momentum"),
     "contact_force": Quantity(CONTACT_VECTOR, "N", "ground force on the contact point"),
+    "ground_force": Quantity(
+        ("time", "body", "axis"), "N", "ground force on the body, the sum over its contact points"
+    ),
     "contact_position": Quantity(CONTACT_VECTOR, "m", "contact point in the world"),
     "slip_velocity": Quantity(CONTACT_VECTOR, "m/s", "tangential velocity of a touching contact point", True),
     "penetration": Quantity(CONTACT, "m", "penetration of the contact point into the ground"),

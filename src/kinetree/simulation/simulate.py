@@ -273,8 +273,13 @@ def _contact_variables(system: System, ground: Ground | None, seen: Observation)
     touching = np.asarray(contact[..., :3].any(axis=-1))
     _, forward, side = ground.frame(system.mechanism)
     slip = contact[..., 5, None] * forward + contact[..., 6, None] * side
+    bodies = system.mechanism.body_names
+    on_body = np.zeros((len(contact), len(bodies), 3))
+    for k, point in enumerate(system.mechanism.contact_points):
+        on_body[:, bodies.index(point.body)] += contact[:, k, :3]
     return {
         "contact_force": contact[..., :3],
+        "ground_force": on_body,
         "penetration": contact[..., 3],
         "touching": touching,
         "slip_velocity": np.where(touching[..., None], slip, np.nan),

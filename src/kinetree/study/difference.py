@@ -27,7 +27,7 @@ class Difference(NamedTuple):
 def difference_rows(a: Result, b: Result, names: Sequence[str] | None = None) -> list[Difference]:
     """The largest difference of every variable over time that both results have, at the times of the first.
 
-    The second is taken between its samples by straight lines, as far as both last.
+    The second is taken between its samples (:meth:`Result.at`), as far as both last.
 
     >>> from kinetree.study.run import run
     >>> fall = run("gripper_free_fall", study={"duration": 0.1})
@@ -35,13 +35,17 @@ def difference_rows(a: Result, b: Result, names: Sequence[str] | None = None) ->
     0.0
     """
     mine, theirs = columns(a), columns(b)
+    t = a.time.values
+    begin, end = (pick(x.time.values[k] for x in (a, b)) for pick, k in ((max, 0), (min, -1)))
+    here = (begin <= t) & (t <= end)
+    if here.any() and not np.array_equal(t, b.time.values):  # which may have jumps
+        theirs = columns(b.at(t[here]))
     shared = [name for name in mine if name in theirs and mine[name][0].dtype.kind == "f"]
     for name in names or ():
         if not any(column.partition(".")[0] == name for column in shared):
             known = dict.fromkeys(column.partition(".")[0] for column in shared)
             raise InputError(unknown_name("variable of both results", name, known))
-    t, end = a.time.values, min(a.time.values[-1], b.time.values[-1])
-    if not shared or end < t[0]:
+    if not shared or not here.any():
         raise InputError(f"the results have nothing in common: {listed(mine)} and {listed(theirs)}")
     found: dict[str, Difference] = {}
     for column in shared:
@@ -49,7 +53,7 @@ def difference_rows(a: Result, b: Result, names: Sequence[str] | None = None) ->
         if names and variable not in names:
             continue
         values, unit = mine[column]
-        row = _largest(t[t <= end], values[t <= end], b.time.values, theirs[column][0])
+        row = _largest(values[here], theirs[column][0])
         if row is None:
             continue
         k, apart, size = row
@@ -57,7 +61,7 @@ def difference_rows(a: Result, b: Result, names: Sequence[str] | None = None) ->
         largest = size if before is None else max(size, before.size)
         if before is None or apart > before.difference:
             place = column.removeprefix(variable).removeprefix(".")
-            before = Difference(variable, apart, size, unit, float(t[k]), place)
+            before = Difference(variable, apart, size, unit, float(t[here][k]), place)
         found[variable] = before._replace(size=largest)
     return list(found.values())
 
@@ -79,9 +83,9 @@ def difference_notes(a: Result, b: Result, labels: tuple[str, str] = ("first", "
     return notes
 
 
-def _largest(t: Array, x: Array, times: Array, other: Array) -> tuple[int, float, float] | None:
+def _largest(x: Array, other: Array) -> tuple[int, float, float] | None:
     """Index and size of the largest difference, and the largest value; None if all is missing."""
-    apart = np.abs(x - np.interp(t, times, other))
+    apart = np.abs(x - other)
     if np.isnan(apart).all():
         return None
     k = int(np.nanargmax(apart))

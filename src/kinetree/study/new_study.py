@@ -325,7 +325,7 @@ def _control(mechanism: Mechanism, duration: float) -> list[str]:
         'kind = "computed_torque"  # or pd, pid, feedforward, gravity_compensation',
         "kp = 100  # 1/s^2; kd is 2 sqrt(kp) unless given",
         "",
-        *_plot("q", "q_reference", "tau"),
+        *_plot("q", "q_error", "tau"),
     ]
 
 

@@ -64,7 +64,7 @@ def walking_lines(
         f"samples = {max(51, round(50 * duration) + 1)}",
         "",
         "[plot]",
-        'variables = ["q", "tau", "contact_force"]',
+        'variables = ["q", "tau", "ground_force"]',
     ]  # fmt: skip
 
 

@@ -483,6 +483,9 @@ class PlotTable(Table):
 
     variables: Names | None = Field(None, description="Names such as q, tau; default depends on the task.")
     joints: Names | None = Field(None, description="Names of joints; default all.")
+    bodies: Names | None = Field(
+        None, description="Names of bodies whose forces are drawn; default all, or those of the joints."
+    )
 
 
 def _function_alone(value: object) -> object:

@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.report.frames import leading_dimension
 from kinetree.report.limit_lines import limit_lines
 from kinetree.report.panel import Line, Panel, is_missing, is_zero, many_powers
-from kinetree.report.result_plot import result_panels
+from kinetree.report.result_plot import drawn_names, result_panels
 from kinetree.result.result import Result
 
 MOST_NUMBERS = 160_000  # in all curves
@@ -34,7 +34,7 @@ MOST_COMPONENTS = 24  # bodies whose reactions are drawn component by component
 USUAL, PEAK, ROOM = 0.97, 4.0, 2.0  # share of the values that are no peaks; what is a peak; what is seen
 NOISE = 1e-13  # beside the largest value of the variable
 CUT = ("qdd", "tau", "contact force", "joint force", "joint_force", "q_error")  # drawn without their peaks
-RUNAWAY = (*CUT, "q", "qd", "q - q_reference", "energy")  # and without motions that run away
+RUNAWAY = (*CUT, "q", "qd", "energy")  # and without motions that run away
 
 
 class MotionLine(NamedTuple):
@@ -204,7 +204,6 @@ def _panels(result: Result) -> Iterator[Panel]:
     if asked:
         yield from result_panels(result, asked)
     yield from _usual(result)
-    yield from _tracking(result)
     yield from _feet(result)
     yield from _reactions(result)
     if result.task == "stability":
@@ -225,21 +224,9 @@ def _asked(result: Result) -> Sequence[str]:
 
 
 def _over_time(result: Result, name: str) -> bool:
-    return name in result.variables and "time" in result[name].dims and result[name].dtype.kind in "fib"
-
-
-def _tracking(result: Result) -> Iterator[Panel]:
-    """Distance of the joints from the reference motion."""
-    if not {"q", "q_reference"} <= {*result.variables} or result["q"].dims != ("time", "joint"):
-        return
-    if "q_error" in result:
-        return
-    time, names, units = result.time.values, result.mechanism.joint_names, result.units("q")
-    apart: Array = result["q"].values - result["q_reference"].values
-    each = (units,) * len(names) if isinstance(units, str) else units
-    for unit in dict.fromkeys(each):
-        lines = [Line(names[k], time, apart[:, k]) for k, own in enumerate(each) if own == unit]
-        yield Panel("position minus reference position", "q - q_reference", unit, lines)
+    if name not in result.variables:
+        return name in drawn_names(result)
+    return "time" in result[name].dims and result[name].dtype.kind in "fib"
 
 
 def _feet(result: Result) -> Iterator[Panel]:
