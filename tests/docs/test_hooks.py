@@ -4,9 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kinetree.lint.rules import RULES
-from kinetree.motion.declared import every_term
-from support.pages import DOCS, docs_script
+from support.pages import docs_script
 
 hooks, docstrings = docs_script("hooks"), docs_script("docstrings")
 
@@ -37,25 +35,6 @@ def test_links_out_of_the_documentation_are_named():
     assert drawn("[it](../../README.md)") == "it (`README.md`)"
     assert drawn("[it](../notation.md)") == "[it](../notation.md)"
     assert drawn("[it](../benchmarks/README.md)", "benchmarks.md") == "it (`benchmarks/README.md`)"
-
-
-def test_commands_tell_all_about_themselves():
-    text = drawn("<!-- commands -->", "cli.md")
-    assert "## run\n" in text and "### examples copy\n" in text
-    assert "| `--set` | " in text and "--install-completion" not in text
-
-
-def test_every_rule_of_the_check_is_on_its_page():
-    text = drawn((DOCS / "rules.md").read_text(encoding="utf-8"), "rules.md")
-    assert all(text.count(f"| `{name}` | {rule.about} |") == 1 for name, rule in RULES.items())
-
-
-def test_every_term_of_a_study_is_on_its_page():
-    text = drawn((DOCS / "study_file.md").read_text(encoding="utf-8"), "study_file.md")
-    for declared in every_term():
-        (line,) = [x for x in text.splitlines() if x.startswith(f"| `[[predict.{declared.key}]]`")]
-        assert f"| `terms.{declared.term}` | {declared.text} |" in line
-        assert all(f"`{x.name}`: {x.description}" in line for x in declared.parameters)
 
 
 def test_docstrings_become_markdown():
