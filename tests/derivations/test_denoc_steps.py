@@ -21,6 +21,10 @@ def case(request):
     return robot, state, denoc_steps(robot, *state)
 
 
+def state_of(robot):
+    return kt.random_state(robot, np.random.default_rng(0))
+
+
 def whole(steps, name):
     return np.concatenate([steps.of(name, i) for i in steps.modules])
 
@@ -107,13 +111,13 @@ def test_labelled_data_have_names_modules_and_meanings(case):
 
 
 def test_what_is_not_there_is_named():
-    steps = module_steps(kt.zoo.gripper()).steps
+    steps = module_steps(kt.zoo.gripper(), state_of(kt.zoo.gripper())).steps
     with pytest.raises(kt.errors.InputError, match="w_tilde"):
         steps.of("w_tidle", 1)
     with pytest.raises(kt.errors.InputError, match="module"):
         steps.of("t", 9)
     with pytest.raises(kt.KinetreeError, match="closed loops"):
-        module_steps(kt.zoo.four_bar())
+        module_steps(kt.zoo.four_bar(), state_of(kt.zoo.four_bar()))
 
 
 def test_the_command_shows_every_step():
@@ -125,3 +129,21 @@ def test_the_command_shows_every_step():
     assert told["passed"] and {row["module"] for row in told["rows"]} == {1, 2, 3}
     refused = CliRunner().invoke(app, ["verify", "four_bar", "--steps"])
     assert refused.exit_code == 2 and "closed loops" in refused.output
+
+
+def test_the_command_takes_the_state_and_prints_it():
+    """The torques are those of inverse dynamics at the state that the user gave."""
+    given = ["--q", "0.5,-1.25", "--qd", "-1,0.5", "--qdd", "0.25,2"]
+    said = CliRunner().invoke(app, ["verify", "two_link", "--steps", "--json", *given])
+    found = json.loads(said.stdout)
+    assert found["state"] == {"q": [0.5, -1.25], "qd": [-1.0, 0.5], "qdd": [0.25, 2.0]}
+    tau = [row["values"][0] for row in found["rows"] if row["quantity"] == "tau"]
+    assert tau == pytest.approx(kt.inverse_dynamics(kt.zoo.two_link(), *found["state"].values()), abs=1e-12)
+    shown = CliRunner().invoke(app, ["verify", "two_link", "--steps", *given]).stdout
+    assert "-1.25" in shown and shown.index("state") < shown.index("module 1")
+
+
+@pytest.mark.parametrize("given", [["--q", "0.5,1"], ["--steps", "--qd", "1,2"], ["--steps", "--q", "1"]])
+def test_a_state_without_its_purpose_is_refused(given):
+    said = CliRunner().invoke(app, ["verify", "two_link", *given])
+    assert said.exit_code == 2

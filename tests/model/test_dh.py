@@ -13,6 +13,7 @@ from kinetree.algebra.rotation import (
     euler_rotation,
     rotation_about,
 )
+from kinetree.analysis.inverse import gravity_torque
 from kinetree.errors import InputError, KinetreeError, ModelError
 from kinetree.model.builder import Builder
 from kinetree.model.dh import distal_frames, euler_dh_rows, from_dh
@@ -380,3 +381,35 @@ def test_compiled_axes_give_the_same_rotation_as_the_euler_rows(sequence):
 def test_unknown_sequence_is_refused():
     with pytest.raises(InputError, match="XXY"):
         euler_dh_rows("XXY")
+
+
+# Puma 560 of Armstrong, Khatib and Burdick (1986), as the toolbox of Corke has it: rows 0 and 2 violate the
+# triangle inequality
+PUMA_560 = [  # a, alpha, d, mass, center, inertia
+    (0.0, np.pi / 2, 0.0, 0.0, (0, 0, 0), (0, 0.35, 0)),
+    (0.4318, 0.0, 0.0, 17.4, (-0.3638, 0.006, 0.2275), (0.13, 0.524, 0.539)),
+    (0.0203, -np.pi / 2, 0.15005, 4.8, (-0.0203, -0.0141, 0.070), (0.066, 0.086, 0.0125)),
+    (0.0, np.pi / 2, 0.4318, 0.82, (0, 0.019, 0), (1.8e-3, 1.3e-3, 1.8e-3)),
+    (0.0, -np.pi / 2, 0.0, 0.34, (0, 0, 0), (0.3e-3, 0.4e-3, 0.3e-3)),
+    (0.0, 0.0, 0.0, 0.09, (0, 0, 0.032), (0.15e-3, 0.15e-3, 0.04e-3)),
+]
+
+
+def test_one_error_names_all_rows_at_fault_and_one_word_accepts_the_table():
+    rows = [dict(zip(("a", "alpha", "d", "mass", "center", "inertia"), x, strict=True)) for x in PUMA_560]
+    with pytest.raises(ModelError) as raised:
+        from_dh(rows, "classic")
+    said = str(raised.value)
+    at_fault = [k for k in range(6) if f"DH row {k} (" in said]
+    assert at_fault == [0, 2] and said.count("allow_unphysical") == 1
+    arm = from_dh(rows, "classic", allow_unphysical=True)
+    printed = [0.0, 31.6399, 6.0351, 0.0, 0.0283, 0.0]  # Corke, Robotics, Vision and Control: gravload(qn)
+    q = [0.0, np.pi / 4, np.pi, 0.0, np.pi / 4, 0.0]
+    assert gravity_torque(arm, q) == pytest.approx(printed, abs=6e-5)
+
+
+def test_faults_of_several_kinds_are_named_together():
+    with pytest.raises(ModelError) as raised:
+        from_dh([{"alpha": 90}, {"mass": 1, "inertia": (1, 1, 9)}, {"mass": -1}])
+    said = str(raised.value)
+    assert all(f"DH row {k}" in said for k in range(3)) and "degrees" in said and "triangle" in said

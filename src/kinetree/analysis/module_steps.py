@@ -1,4 +1,4 @@
-"""The recursions of a mechanism module by module at a random state, beside the compiled algorithms."""
+"""The recursions of a mechanism module by module at one state, beside the compiled algorithms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.derivations.denoc.steps import JOINTS, MATRICES, VECTORS, DenocSteps, denoc_steps
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import random_state
+from kinetree.state import State, coordinates
 
 ALLOWED = 1e-9  # of the largest torque, and of the largest acceleration
 INWARD = ("t", "t_dot", "w_star", "w_tilde", "tau", "phi", "eta_tilde", "phi_hat", "phi_tilde", "eta")
@@ -22,6 +22,8 @@ OUTWARD = ("mu_tilde", "qdd", "mu")
 class ModuleSteps:
     """The steps at one state, and how far torques and accelerations are from the kernels', relatively."""
 
+    mechanism: Mechanism
+    state: State
     steps: DenocSteps
     difference: float
 
@@ -59,15 +61,17 @@ def _plain(values: Array) -> list[float]:
     return [float(x) for x in values]
 
 
-def module_steps(mechanism: Mechanism, seed: int = 0) -> ModuleSteps:
-    """Both recursions at a random state; ``seed`` chooses it.
+def module_steps(mechanism: Mechanism, state: State) -> ModuleSteps:
+    """Both recursions at a state.
 
     >>> import kinetree as kt
-    >>> found = module_steps(kt.zoo.gripper())
+    >>> state = kt.random_state(kt.zoo.gripper(), np.random.default_rng(0))
+    >>> found = module_steps(kt.zoo.gripper(), state)
     >>> found.passed, found.rows()[0]["quantity"], len(found.rows()[0]["values"])
     (True, 't', 6)
     """
-    state = random_state(mechanism, np.random.default_rng(seed))
+    given = {name: coordinates(mechanism, getattr(state, name), name) for name in ("q", "qd", "qdd")}
+    state = State(**given)
     steps = denoc_steps(mechanism, state.q, state.qd, state.qdd)
     axes = list(steps.matrices.axes)
     worst = 0.0
@@ -78,4 +82,4 @@ def module_steps(mechanism: Mechanism, seed: int = 0) -> ModuleSteps:
         own = np.concatenate([steps.of(name, i) for i in steps.modules])
         scale = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
         worst = max(worst, float(np.abs(own - wanted[axes]).max(initial=0.0)) / scale)
-    return ModuleSteps(steps, worst)
+    return ModuleSteps(mechanism, state, steps, worst)

@@ -230,6 +230,14 @@ def reading() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def numbers_of(text: str, what: str) -> list[float]:
+    """The numbers of an option, which commas or spaces separate."""
+    try:
+        return [float(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"{what} must be numbers separated by commas, got '{text}'") from None
+
+
 def read_result(path: Any) -> Any:
     """The result in a file, of which Ctrl-C and requests to terminate are heard while it is read."""
     from kinetree.result.netcdf import load_result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +20,7 @@ from kinetree.cli.app import (
     Root,
     app,
     console,
+    numbers_of,
     output_option,
     read_options,
     read_result,
@@ -107,7 +107,7 @@ def convert(
     ] = None,
     allow_unphysical: Annotated[
         bool,
-        typer.Option("--allow-unphysical", help="Accept unphysical inertias (.urdf, .sdf, .xml)."),
+        typer.Option("--allow-unphysical", help="Accept unphysical inertias (.urdf, .sdf, .xml, .csv)."),
     ] = False,
     folder: MeshesFrom = None,
     packages: Packages = None,
@@ -198,7 +198,7 @@ def draw(
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)
-    pose = None if q is None else _numbers(q, "--q")
+    pose = None if q is None else numbers_of(q, "--q")
     if state is not None:
         pose = mechanism.states[state].q.tolist()
     figure = graph_of(mechanism) if graph else figure_of(mechanism, pose, labels=labels, looks=not skeleton)
@@ -318,11 +318,3 @@ def warmup(quiet: Quiet = False) -> None:
     kept = f"stored in {place}" if place is not None else "in memory only"
     if not quiet:
         say(f"All algorithms are ready ({seconds:.1f} s), {kept}")
-
-
-def _numbers(text: str, what: str) -> list[float]:
-    words = [word for word in re.split(r"[,\s]+", text.strip()) if word]
-    try:
-        return [float(word) for word in words]
-    except ValueError:
-        raise InputError(f"{what} must be numbers separated by commas, got '{text}'") from None

@@ -20,6 +20,7 @@ from kinetree.cli.app import (
     Root,
     app,
     console,
+    numbers_of,
     progress_bar,
     read_options,
     say,
@@ -46,6 +47,18 @@ def verify(
     steps: Annotated[
         bool, typer.Option("--steps", help="Show the recursions module by module at one state.")
     ] = False,
+    q: Annotated[
+        str | None,
+        typer.Option(
+            help="With --steps: positions (rad, m), with commas; default random.", metavar="NUMBERS"
+        ),
+    ] = None,
+    qd: Annotated[
+        str | None, typer.Option(help="With --q: velocities; default zero.", metavar="NUMBERS")
+    ] = None,
+    qdd: Annotated[
+        str | None, typer.Option(help="With --q: accelerations; default zero.", metavar="NUMBERS")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -58,16 +71,22 @@ def verify(
     Exit codes: 0 they agree, 2 the input is wrong, 3 they do not agree.
 
     With --steps: twists, wrenches, phi, eta, mu and mass matrices of composite and articulated modules in the
-    recursions of inverse and forward dynamics (DeNOC), in world axes, at one random state.
+    recursions of inverse and forward dynamics (DeNOC), in world axes, at one state, --q, --qd and --qdd, or
+    a random one; it is printed first.
 
-    Example: kinetree verify robot.urdf --states 10
+    Example: kinetree verify robot.urdf --states 10; kinetree verify two_link --steps --q 0.5,1 --qd 1,0
     """
     from kinetree.analysis.agreement import agreement
     from kinetree.report.terminal_checks import agreement_table
 
     mechanism = _movable(model, read_options(folder, packages, floating_base, root, arguments))
+    given = {
+        name: numbers_of(x, f"--{name}") for name, x in (("q", q), ("qd", qd), ("qdd", qdd)) if x is not None
+    }
+    if given and not (steps and "q" in given):
+        raise InputError("--q, --qd and --qdd are the state of --steps: give --steps and --q with them")
     if steps:
-        _show_steps(mechanism, seed, as_json, quiet)
+        _show_steps(mechanism, seed, given, as_json, quiet)
         return
     with progress_bar("comparing", wanted=not (quiet or as_json)) as progress:
         rows = agreement(mechanism, states, seed, progress)
@@ -163,14 +182,25 @@ def _movable(model: str, options: dict[str, Any]) -> Mechanism:
     return mechanism
 
 
-def _show_steps(mechanism: Mechanism, seed: int, as_json: bool, quiet: bool) -> None:
-    """The recursions at a random state; an error if they do not lead back to its accelerations."""
+def _show_steps(
+    mechanism: Mechanism, seed: int, given: dict[str, list[float]], as_json: bool, quiet: bool
+) -> None:
+    """The recursions at a state, given or random; an error if they do not lead back to its accelerations."""
+    import numpy as np
+
     from kinetree.analysis.module_steps import module_steps
     from kinetree.report.terminal_checks import steps_table
+    from kinetree.state import State, random_state
 
-    found = module_steps(mechanism, seed)
+    if given:
+        rest = dict.fromkeys(("q", "qd", "qdd"), np.zeros(mechanism.n_dof))
+        state = State(**{**rest, **{name: np.array(values) for name, values in given.items()}})
+    else:
+        state = random_state(mechanism, np.random.default_rng(seed))
+    found = module_steps(mechanism, state)
     if as_json:
-        _print_json(mechanism.name, found.passed, found.difference, found.rows())
+        used = {name: getattr(found.state, name).tolist() for name in ("q", "qd", "qdd")}
+        _print_json(mechanism.name, found.passed, found.difference, found.rows(), state=used)
     elif not quiet:
         console().print(steps_table(found))
         say(f"\nTorques and accelerations agree with those of the kernels to {found.difference:.1e}")
@@ -179,8 +209,8 @@ def _show_steps(mechanism: Mechanism, seed: int, as_json: bool, quiet: bool) -> 
     )
 
 
-def _print_json(model: str, agreed: bool, worst: float, rows: list[dict[str, Any]]) -> None:
-    typer.echo(json.dumps({"model": model, "passed": agreed, "worst": worst, "rows": rows}))
+def _print_json(model: str, agreed: bool, worst: float, rows: list[dict[str, Any]], **more: object) -> None:
+    typer.echo(json.dumps({"model": model, "passed": agreed, "worst": worst, **more, "rows": rows}))
 
 
 def _ended(well: bool, complaint: str) -> None:

@@ -22,7 +22,11 @@ COLUMNS = (*TEXTS, *NUMBERS, *ANGLES, *(f"{key}_deg" for key in ANGLES), *CENTER
 
 
 def mechanism_from_dh_csv(
-    text: str, source: str = "text", convention: str = "modified", name: str = "mechanism"
+    text: str,
+    source: str = "text",
+    convention: str = "modified",
+    name: str = "mechanism",
+    allow_unphysical: bool = False,
 ) -> Mechanism:
     r"""The mechanism of a DH table; columns are the keys of :func:`from_dh`, each may be missing.
 
@@ -54,7 +58,7 @@ def mechanism_from_dh_csv(
     if not table:
         raise FileError(f"{source}: has a header and no rows; a row is needed for every body")
     try:
-        return from_dh(table, convention=convention, name=name)
+        return from_dh(table, convention=convention, name=name, allow_unphysical=allow_unphysical)
     except ModelError as error:
         found = re.match(r"DH row (\d+)", str(error))
         where = f"{source}, line {numbered[int(found[1]) + 1][0]}" if found else source

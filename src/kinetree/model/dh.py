@@ -29,7 +29,7 @@ from kinetree.algebra.rotation import (
 )
 from kinetree.errors import InputError, ModelError, shown, unknown_name
 from kinetree.model.body import WORLD, Body, checked_name
-from kinetree.model.inertia import Inertia
+from kinetree.model.inertia import UNPHYSICAL, Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
 from kinetree.model.joint_kind import KINDS, REVOLUTE
 from kinetree.model.mechanism import EARTH, Link, Mechanism
@@ -50,6 +50,7 @@ def from_dh(
     convention: str = "modified",
     name: str = "mechanism",
     gravity: ArrayLike = EARTH,
+    allow_unphysical: bool = False,
 ) -> Mechanism:
     """A mechanism from a Denavit-Hartenberg table, one row per body, parents before children.
 
@@ -64,7 +65,7 @@ def from_dh(
 
     ``mass`` (kg), ``center`` of mass and ``inertia`` about it (3 numbers: the diagonal; 6: xx, yy, zz, xy,
     xz, yz; or 3 x 3) are given in the link frame of the convention, as the documents do;
-    ``allow_unphysical`` is that of :class:`Inertia`.
+    ``allow_unphysical`` is that of :class:`Inertia`, of a row or of the entire table.
 
     The body frame of a modified table is the link frame. That of a classic table stands at the joint: z on
     the joint's axis, x along the link's common normal; the link frame is Tz(d) Tx(a) Rx(alpha) away from it
@@ -77,7 +78,7 @@ def from_dh(
     """
     ends = {WORLD: Placement()}
     links = []
-    for row in _table(rows, convention):
+    for row in _table(rows, convention, allow_unphysical):
         joint_frame, ends[row.name] = row.frames(convention)
         body = Body(row.name, row.inertia.moved(ends[row.name]))
         links.append(Link(body, row.joint, row.parent, ends[row.parent] @ joint_frame))
@@ -131,22 +132,26 @@ def _shift(x: float, z: float) -> Placement:
     return Placement(position=frozen([x, 0.0, z]))
 
 
-def _table(rows: Sequence[Mapping[str, Any]], convention: str) -> list[_Row]:
-    """All rows, checked."""
+def _table(rows: Sequence[Mapping[str, Any]], convention: str, allow_unphysical: bool = False) -> list[_Row]:
+    """All rows, checked; one error names all rows at fault."""
     if not isinstance(convention, str) or convention not in JOINT_KINDS:
         raise InputError(unknown_name("DH convention", convention, JOINT_KINDS))
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Sequence):
         raise ModelError(f"a DH table must be a list of rows, got {type(rows).__name__}")
     names = [_name(k, row) for k, row in enumerate(rows)]
-    table = []
+    table, wrong = [], []
     for k, row in enumerate(rows):
         what = f"DH row {k} ('{names[k]}')"
         if names[k] in names[:k]:
             raise ModelError(f"{what} has the name of row {names.index(names[k])}; names must differ")
         try:
-            table.append(_row(row, names[k], _parent(row, k, names), k, convention))
+            given = {"allow_unphysical": allow_unphysical, **row}
+            table.append(_row(given, names[k], _parent(row, k, names), k, convention))
         except ModelError as reason:
-            raise ModelError(f"{what}: {reason}") from None
+            wrong.append(f"{what}: {reason}")
+    if wrong:
+        hint = UNPHYSICAL if any(x.endswith(UNPHYSICAL) for x in wrong) else ""
+        raise ModelError("; ".join(x.removesuffix(UNPHYSICAL) for x in wrong) + hint)
     return table
 
 

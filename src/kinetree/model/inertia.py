@@ -13,6 +13,10 @@ from kinetree.algebra.rotation import unit_axis
 from kinetree.errors import ModelError
 
 ROUNDING = 1e-9  # relative slack of the physical checks
+UNPHYSICAL = (  # how errors about such an inertia end
+    ", which is unphysical; correct it or accept it with allow_unphysical (= true in TOML; URDF and MJCF "
+    "files are refused for it only with strict=True)"
+)
 SMALLEST = 1e-18  # kg m^2: what a moment may be wrong by in any case
 LONGEST = 1e6  # m: beyond, what moves by millimeters has lost its digits
 LARGEST = 1e60  # of masses, lengths and inertias in SI units: products of them are finite numbers, too
@@ -230,10 +234,7 @@ def _check_physical(moment: Array, allow_unphysical: bool) -> None:
     """Positive semidefinite, and principal moments that some mass distribution has."""
     fault = "" if allow_unphysical else physical_fault(moment)
     if fault:
-        raise ModelError(
-            f"inertia {fault}, which is unphysical; correct it or accept it with allow_unphysical (= true in "
-            f"TOML; URDF and MJCF files are refused for it only with strict=True)"
-        )
+        raise ModelError(f"inertia {fault}{UNPHYSICAL}")
 
 
 def _sizes(values: ArrayLike, what: str) -> Array:

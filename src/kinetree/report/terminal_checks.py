@@ -41,8 +41,12 @@ def agreement_table(rows: Iterable[Agreement]) -> Group:
 
 
 def steps_table(found: ModuleSteps) -> Group:
-    """Both recursions, module by module: a line for each link or joint."""
-    parts: list[Any] = []
+    """The state, then both recursions, module by module: a line for each link or joint."""
+    state = plain_table("joint", "q (rad, m)", "qd", "qdd")
+    columns = (found.state.q, found.state.qd, found.state.qdd)
+    for name, *numbers in zip(found.mechanism.joint_names, *columns, strict=True):
+        state.add_row(name, *(f"{x: .6g}" for x in numbers))
+    parts: list[Any] = [Text("state", style=NAME), state]
     for module in found.steps.modules:
         table = plain_table("", "", *TWIST)
         for column in table.columns:

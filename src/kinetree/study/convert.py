@@ -27,7 +27,7 @@ def convert(
 
     ``source`` is a .toml, .urdf, .xacro, .sdf, .xml (MJCF) or .csv file (a DH table), or a name of the zoo;
     ``convention`` is that of a DH table in CSV; ``options`` are those of :func:`kinetree.load` for URDF, SDF
-    and MJCF files.
+    and MJCF files, ``allow_unphysical`` also for DH tables.
 
     >>> import tempfile, pathlib
     >>> convert("two_link", pathlib.Path(tempfile.mkdtemp(), "two_link.urdf"))[1][0]
@@ -51,8 +51,11 @@ def _read(source: PathLike, convention: str | None, options: dict[str, Any]) -> 
         if convention is not None:
             raise InputError(f"a convention is for DH tables in .csv files, not for {place}")
         return mechanism_of(str(source), **options)
+    unphysical = options.pop("allow_unphysical", False)
     if options:
         raise InputError(f"{listed(options)}: for .urdf, .sdf and .xml files, not for {place}")
     from kinetree.formats.dh_csv import mechanism_from_dh_csv
 
-    return mechanism_from_dh_csv(read_text(place), str(place), convention or CONVENTIONS[0], place.stem)
+    return mechanism_from_dh_csv(
+        read_text(place), str(place), convention or CONVENTIONS[0], place.stem, unphysical
+    )
