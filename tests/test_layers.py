@@ -9,7 +9,8 @@ from kinetree.doors import UPWARD, upstairs
 
 PACKAGE = Path(__file__).parents[1] / "src" / "kinetree"
 FLOORS = (
-    ("errors", "other_names", "doors", "progress"),
+    ("errors", "doors", "progress"),
+    ("other_names",),
     ("algebra",),
     ("model",),
     ("formats",),

@@ -26,6 +26,15 @@ __all__ = [
 ]
 HELPFUL = 20  # messages about unknown names that suggest another one
 LONGEST = 200  # characters of a value in a message
+OTHER_WORDS: dict[str, tuple[str, ...]] = {  # earlier names, and those of other libraries: what is meant
+    "guess": ("q0", "start"), "start": ("q0",), "q": ("q0",), "qd": ("qd0",), "pose": ("q0", "q"),
+    "at": ("point",), "location": ("point",), "rest_length": ("rest",), "T": ("duration",),
+    "tf": ("duration",), "t_end": ("duration",), "dt": ("step",), "timestep": ("step",), "tau": ("torque",),
+    "u": ("torque",), "control": ("controller",), "law": ("controller",), "cost": ("objective",),
+    "objectives": ("objective",), "torque_limit": ("effort_limit",), "torque_limits": ("effort_limit",),
+    "max_torque": ("effort_limit",), "limits": ("lower",), "joint_limits": ("lower",),
+    "Obstacle": ("KeepOut",), "Collision": ("KeepApart",),
+}  # fmt: skip
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 8
@@ -210,7 +219,7 @@ def texts(values: object, what: str) -> tuple[str, ...]:
     return found
 
 
-def listed(choices: Iterable[object], most: int = 12) -> str:
+def listed(choices: Iterable[object], most: int = 20) -> str:
     """The choices as text for a message, cut after `most` of them."""
     names = [str(choice) for choice in choices]
     named = ", ".join(map(cut, names[:most])) or "none"
@@ -225,7 +234,8 @@ def unknown_name(kind: str, name: object, choices: Iterable[object], named: int 
     if named >= HELPFUL:
         return f"unknown {kind} '{cut(str(name))}'"
     names = [str(choice) for choice in choices]
-    near = difflib.get_close_matches(str(name)[:LONGEST], names, n=1)
+    near = [word for word in OTHER_WORDS.get(str(name), ()) if word in names]
+    near = near or difflib.get_close_matches(str(name)[:LONGEST], names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return f"unknown {kind} '{cut(str(name))}'; allowed: {listed(names)}.{hint}"
 

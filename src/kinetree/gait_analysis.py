@@ -5,6 +5,9 @@
 1.25
 """
 
+from typing import TYPE_CHECKING
+
+from kinetree.other_names import names_of
 from kinetree.report.gait_plot import plot_gait
 from kinetree.studies.gait.curves import ALL as CURVES
 from kinetree.studies.gait.cycle import GaitCycle, gait_cycle, stance_share
@@ -30,6 +33,9 @@ __all__ = [
     "strides",
     "vertical_peaks",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

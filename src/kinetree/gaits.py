@@ -5,12 +5,18 @@
 0.3
 """
 
+from typing import TYPE_CHECKING
+
+from kinetree.other_names import names_of
 from kinetree.studies.gaits.gait import PredictedGait, gait
 from kinetree.studies.gaits.leap import Leap, hop, jump
 from kinetree.studies.gaits.schedule import Schedule, named_schedules
 from kinetree.studies.gaits.task import Gait
 
 __all__ = ["Gait", "Leap", "PredictedGait", "Schedule", "gait", "hop", "jump", "named_schedules"]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

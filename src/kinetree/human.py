@@ -1,5 +1,7 @@
 """Functions for the digital human ``kt.zoo.human``: sizes, strength, fatigue, mirror images."""
 
+from typing import TYPE_CHECKING
+
 from kinetree.model.human.fatigue import fatigue, repetitions
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
 from kinetree.model.human.passive import PassiveMoments, passive_moments
@@ -11,6 +13,7 @@ from kinetree.model.human.strength import (
     scaled_torques,
     strength,
 )
+from kinetree.other_names import names_of
 
 __all__ = [
     "FROZEN_WHILE_WALKING",
@@ -29,6 +32,9 @@ __all__ = [
     "size_at",
     "strength",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

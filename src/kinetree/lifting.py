@@ -5,6 +5,9 @@
 'both'
 """
 
+from typing import TYPE_CHECKING
+
+from kinetree.other_names import names_of
 from kinetree.studies.lifting.cyclic import LiftCycle, cycle
 from kinetree.studies.lifting.lift import Lift, lift
 from kinetree.studies.lifting.problem import Lifter, lifter, lifting_problem
@@ -26,6 +29,9 @@ __all__ = [
     "repeat",
     "squat_score",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

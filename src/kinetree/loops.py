@@ -6,6 +6,8 @@
 (1, ('crank_pivot',))
 """
 
+from typing import TYPE_CHECKING
+
 from kinetree.analysis.loops.assembly import AssemblyMode as AssemblyMode
 from kinetree.analysis.loops.assembly import assemble as assemble
 from kinetree.analysis.loops.assembly import assembly_modes as assembly_modes
@@ -39,6 +41,7 @@ from kinetree.analysis.loops.structure import mobility as mobility
 from kinetree.analysis.loops.structure import structure as structure
 from kinetree.analysis.loops.structure import subsystems as subsystems
 from kinetree.analysis.loops.system import gap as gap
+from kinetree.other_names import names_of
 
 __all__ = [
     "AssemblyMode",
@@ -71,6 +74,9 @@ __all__ = [
     "subsystems",
     "torque_hessian",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -4,9 +4,16 @@
 ('kinetree.inverse_dynamics', '')
 """
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any, TypeVar
+
+from kinetree.errors import InputError, unknown_name
+
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 OF_OTHERS = {
     "rnea": "inverse_dynamics", "inverseDynamics": "inverse_dynamics", "id": "inverse_dynamics",
@@ -30,3 +37,51 @@ def known_as(name: str, modules: Iterable[ModuleType]) -> str:
         return ""
     homes = (module for module in modules if name in getattr(module, "__all__", ()))
     return next((f"{module.__name__}.{name}" for module in homes), "")
+
+
+def names_of(
+    module: str, names: Iterable[str], found: Callable[[str], Any] | None = None
+) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module: an unknown name gives an error with the nearest one.
+
+    ``found`` is asked first: that of a module which loads its names when they are needed.
+
+    >>> names_of("kinetree.terms", ["Time", "KeepOut"])("Obstacle")
+    Traceback (most recent call last):
+    AttributeError: unknown name of kinetree.terms 'Obstacle'; allowed: Time, KeepOut. Did you mean 'KeepOut'?
+    """
+    known = list(names)
+
+    def missing(name: str) -> Any:
+        if found is not None and name in known:
+            return found(name)
+        if name.startswith("_"):
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        raise AttributeError(unknown_name(f"name of {module}", name, known))
+
+    return missing
+
+
+def checks_keywords(called: Called) -> Called:
+    """A function or class whose unknown keyword arguments give an InputError with the nearest one.
+
+    >>> @checks_keywords
+    ... def close(mechanism, q0): ...
+    >>> close("bar", guess=[0.0])
+    Traceback (most recent call last):
+    kinetree.errors.InputError: unknown argument of close 'guess'; allowed: mechanism, q0. Did you mean 'q0'?
+    """
+    function: Callable[..., Any] = called.__init__ if isinstance(called, type) else called  # type: ignore[misc]
+    allowed = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @wraps(function)
+    def checked(*arguments: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in allowed:
+                raise InputError(unknown_name(f"argument of {called.__name__}", name, allowed))
+        return function(*arguments, **keywords)
+
+    if not isinstance(called, type):
+        return checked  # type: ignore[return-value]
+    called.__init__ = checked  # type: ignore[misc]
+    return called

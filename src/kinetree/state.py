@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,12 +15,15 @@ from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
 from kinetree.errors import InputError, KinetreeWarning, listed, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
+from kinetree.other_names import checks_keywords
 
 Frame = Literal["world", "body"]
 FRAMES: tuple[Frame, ...] = ("world", "body")
+Coordinates = ArrayLike | Mapping[str, float]  # (..., n_dof), or by joint name: others are zero
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")  # of a wrench: its force (N), then its moment (N m)
 
 
+@checks_keywords
 @dataclass(frozen=True, eq=False)
 class Wrench:
     """A load applied to a body.
@@ -63,8 +67,10 @@ class State:
     qdd: Array = field(default_factory=lambda: np.zeros(0))
 
 
-def fitting(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
-    """Values as a float64 array (..., n_dof), finite or not."""
+def fitting(mechanism: Mechanism, values: Coordinates, what: str) -> Array:
+    """Values as a float64 array (..., n_dof), finite or not; a dict names joints, others are zero."""
+    if isinstance(values, Mapping):
+        values = _by_name(mechanism, values, what)
     array = numbers(values, what)
     n = mechanism.n_dof
     if array.ndim == 0 or array.shape[-1] != n:
@@ -75,7 +81,17 @@ def fitting(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
     return array
 
 
-def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
+def _by_name(mechanism: Mechanism, values: Mapping[str, float], what: str) -> Array:
+    """Values (n_dof,) of the joints that are named; zero for all others."""
+    found = np.zeros(mechanism.n_dof)
+    for name, value in values.items():
+        if name not in mechanism.joint_names:
+            raise InputError(f"{what}: {unknown_name('joint', name, mechanism.joint_names)}")
+        found[mechanism.joint_index(name)] = number(value, f"{what} of joint '{name}'")
+    return found
+
+
+def coordinates(mechanism: Mechanism, values: Coordinates, what: str) -> Array:
     """Values as a float64 array (..., n_dof), finite; an error names the joint that is not."""
     array = fitting(mechanism, values, what)
     if not math.isfinite(array.sum()) and not np.isfinite(array).all():

@@ -5,6 +5,9 @@
 0.5
 """
 
+from typing import TYPE_CHECKING
+
+from kinetree.other_names import names_of
 from kinetree.studies.walking.document import document_problem as two_step_problem
 from kinetree.studies.walking.document_walk import TwoStepWalk, two_step_walk
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
@@ -24,6 +27,9 @@ __all__ = [
     "walker",
     "walking_problem",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

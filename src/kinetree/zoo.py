@@ -5,20 +5,16 @@
 4
 """
 
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
-from kinetree.errors import unknown_name
 from kinetree.formats.installed import installed_models as installed_models
 from kinetree.model.zoo import *  # noqa: F403
 from kinetree.model.zoo import __all__ as _models
+from kinetree.other_names import names_of
 
 __all__ = [*_models, "installed_models"]
-
-
-def __getattr__(name: str) -> NoReturn:
-    if name.startswith("_"):
-        raise AttributeError(name)
-    raise AttributeError(unknown_name("mechanism of kinetree.zoo", name, __all__))
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -57,7 +57,7 @@ def oracle_loads(robot, state):
             x.append(pose[:3, 3] + r)
             v.append(twist[:3] + np.cross(twist[3:], r))
         D, length = x[1] - x[0], np.linalg.norm(x[1] - x[0])
-        pull = spring.stiffness * (length - spring.rest_length)
+        pull = spring.stiffness * (length - spring.rest)
         pull += spring.damping * (D @ (v[1] - v[0])) / length
         for body, point, sign in ((spring.body_a, spring.point_a, 1), (spring.body_b, spring.point_b, -1)):
             if body != "world":
@@ -170,7 +170,7 @@ def test_a_floating_base_feels_springs():
     build = kt.Builder("pair", gravity=(0, 0, 0))
     base = build.world.free("base").body("trunk", kt.Inertia.box(2.0, (0.3, 0.2, 0.1)))
     base.revolute("hip", axis="y").body("leg", kt.Inertia.rod(1.0, end=(0, 0, -0.4)))
-    build.spring("bow", "trunk", "leg", (0.1, 0, 0), (0, 0, -0.2), stiffness=30.0, rest_length=0.1)
+    build.spring("bow", "trunk", "leg", (0.1, 0, 0), (0, 0, -0.2), stiffness=30.0, rest=0.1)
     build.spring("tether", "world", "trunk", stiffness=5.0, damping=1.0)
     robot = build.build()
     s = kt.random_state(robot, np.random.default_rng(0))
@@ -183,7 +183,7 @@ def test_points_that_meet_make_no_nan():
     build = kt.Builder("slide", gravity=(0, 0, 0))
     body = build.world.prismatic("rail", axis="x").body("block", kt.Inertia.point(2.0))
     build.spring("tied", "world", body, stiffness=50.0, damping=3.0)
-    build.spring("pushed", "world", body, stiffness=50.0, rest_length=0.2)
+    build.spring("pushed", "world", body, stiffness=50.0, rest=0.2)
     robot = build.build()
     zero = [0.0]
     assert kt.inverse_dynamics(robot, zero, zero, zero).tolist() == [0.0]
@@ -199,7 +199,7 @@ def test_points_that_meet_make_no_nan():
     [
         ({"stiffness": -1.0}, "stiffness must be >= 0"),
         ({"damping": float("nan")}, "damping must be finite"),
-        ({"rest_length": -0.1}, "rest_length must be >= 0"),
+        ({"rest": -0.1}, "rest must be >= 0"),
         ({"stiffness": 0.0}, "neither stiffness"),
         ({"at_a": (0, 0)}, "point_a"),
         ({"b": "world"}, "connects body 'world' to itself"),
@@ -223,7 +223,7 @@ def test_two_springs_of_one_name_are_refused():
         build.build()
 
 
-LARGE = {"point_b": [1e60, 0, 0], "rest_length": 1e60, "damping": 1e60, "stiffness": 1e60}
+LARGE = {"point_b": [1e60, 0, 0], "rest": 1e60, "damping": 1e60, "stiffness": 1e60}
 QUESTIONS = {
     "inverse_dynamics": lambda m, q, qd: kt.inverse_dynamics(m, q, qd, qd),
     "forward_dynamics": lambda m, q, qd: kt.forward_dynamics(m, q, qd, qd),
@@ -274,7 +274,7 @@ def test_forces_of_many_springs_need_no_memory_for_their_second_derivatives(monk
             f"b{k}", kt.Inertia.point(0.1, (0.05, 0, 0))
         )
     for k in range(n - 1):
-        chain.spring(f"s{k}", f"b{k}", f"b{n - 1}", stiffness=5.0, rest_length=0.02, damping=0.1)
+        chain.spring(f"s{k}", f"b{k}", f"b{n - 1}", stiffness=5.0, rest=0.02, damping=0.1)
     mechanism = chain.build()
     q, qd = np.random.default_rng(4).normal(scale=0.1, size=(2, n))
     still = np.zeros(n)

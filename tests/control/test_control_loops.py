@@ -39,7 +39,7 @@ def test_feedforward_of_the_crank_alone_moves_the_linkage():
         BAR,
         ["crank_pivot"],
         *(getattr(PATH.at(run.time.values), x) for x in ("q", "qd", "qdd")),
-        guess=BEGIN,
+        q0=BEGIN,
     )
     tau = kt.inverse_dynamics(BAR, whole.q, whole.qd, whole.qdd)
     assert np.abs(run.tau.values - tau).max() < 1e-6

@@ -20,7 +20,7 @@ mass = 2
 [[spring]]
 name = "coil"
 stiffness = 50
-rest_length = 0.25
+rest = 0.25
 damping = 3
 a = { body = "world", at = [0, 0.1, 0] }
 b = { body = "block" }
@@ -31,13 +31,13 @@ def test_a_file_has_springs():
     robot = mechanism_from_toml(TEXT, "slide.toml")
     (spring,) = robot.springs
     assert (spring.name, spring.body_a, spring.body_b) == ("coil", "world", "block")
-    assert (spring.stiffness, spring.damping, spring.rest_length) == (50.0, 3.0, 0.25)
+    assert (spring.stiffness, spring.damping, spring.rest) == (50.0, 3.0, 0.25)
     assert spring.point_a.tolist() == [0.0, 0.1, 0.0]
 
 
 def test_springs_and_drives_of_cut_joints_are_written_and_read_again():
     robot = kt.zoo.four_bar()
-    spring = kt.Spring("coil", "crank", "rocker", np.array([0.1, 1 / 3, 0]), stiffness=1 / 7, rest_length=0.1)
+    spring = kt.Spring("coil", "crank", "rocker", np.array([0.1, 1 / 3, 0]), stiffness=1 / 7, rest=0.1)
     driven = replace(robot.loops[0].joint, driven=(True,))
     robot = replace(robot, springs=(spring,), loops=(replace(robot.loops[0], joint=driven),))
     again = mechanism_from_toml(toml_text(robot), "four_bar.toml")
@@ -53,7 +53,7 @@ def test_springs_and_drives_of_cut_joints_are_written_and_read_again():
         ("stiffness = 50", "stiffness = -50", "line 6: spring 'coil'.*stiffness must be >= 0"),
         ('b = { body = "block" }', 'b = { body = "blok" }', "line 6: spring 'coil': unknown body 'blok'"),
         ("stiffness = 50", "stifness = 50", "unknown key 'stifness'"),
-        ("rest_length = 0.25", 'rest_length = "long"', "rest_length"),
+        ("rest = 0.25", 'rest = "long"', "rest"),
         ('b = { body = "block" }', 'b = { body = "world" }', "connects body 'world' to itself"),
     ],
 )

@@ -57,7 +57,7 @@ name = "pull"
 a = { body = "coupler", at = [0.4, 0, 0] }
 b = { body = "world", at = [0.5, 1.0, 0] }
 stiffness = 30.0
-rest_length = 0.2
+rest = 0.2
 """
 CUT_C = TEXT.replace('name = "four_bar"', 'name = "four_bar"\ncut = ["C"]')
 

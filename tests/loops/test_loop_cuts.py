@@ -37,7 +37,7 @@ def motion(mechanism):
     angle = {"A": CRANK[0], "B": -0.75, "C": -1.2, "D": 1.7}
     guess = [angle[name] for name in mechanism.joint_names]
     values = ([[x]] for x in CRANK)
-    state = kt.loops.dependent_motion(mechanism, ["A"], *values, guess=guess)
+    state = kt.loops.dependent_motion(mechanism, ["A"], *values, q0=guess)
     return state.q[0], state.qd[0], state.qdd[0]
 
 
@@ -102,7 +102,7 @@ def test_second_derivatives_are_differences_of_first_ones(linkages):
             for step in (-h, h):
                 crank = np.array(CRANK)
                 crank[k] += step
-                there = kt.loops.dependent_motion(mechanism, ["A"], *crank[:, None, None], guess=q)
+                there = kt.loops.dependent_motion(mechanism, ["A"], *crank[:, None, None], q0=q)
                 first = kt.inverse_dynamics_derivatives(mechanism, there.q[0], there.qd[0], there.qdd[0])
                 slopes.append(first.matrices[:, list(mechanism.joint_names).index("A"), 0])
             np.testing.assert_allclose(second[k], (slopes[1] - slopes[0]) / (2 * h), rtol=1e-5, atol=1e-5)
@@ -143,7 +143,7 @@ def test_coordinates_of_a_point_on_a_line():
     """Its place and the angle across the plane are those of the crank seen from the rocker."""
     mechanism = slot(lower=-1.0, upper=1.0)
     q = kt.loops.assemble(mechanism, [0.7, -0.6], hold=["crank_joint"])
-    rate = kt.loops.dependent_motion(mechanism, ["crank_joint"], [[0.7]], [[2.0]], guess=q)
+    rate = kt.loops.dependent_motion(mechanism, ["crank_joint"], [[0.7]], [[2.0]], q0=q)
     found = kt.loops.cut_coordinates(mechanism, q, rate.qd[0])
     pin = 0.3 * np.array([np.cos(0.7), np.sin(0.7)]) - [0.5, 0.0]
     line = np.array([np.cos(q[1]), np.sin(q[1])])
@@ -158,7 +158,7 @@ def test_springs_and_friction_of_a_point_on_a_line_do_their_work():
     """The crank's torque changes by the virtual work of the spring and the damper."""
     plain, sprung = slot(), slot(stiffness=[40.0, 0, 0, 0], viscous=[3.0, 0, 0, 0], rest=[-0.2, 0, 0, 0])
     q = kt.loops.assemble(plain, [0.7, -0.6], hold=["crank_joint"])
-    state = kt.loops.dependent_motion(plain, ["crank_joint"], [[0.7]], [[2.0]], guess=q)
+    state = kt.loops.dependent_motion(plain, ["crank_joint"], [[0.7]], [[2.0]], q0=q)
     q, qd, qdd = state.q[0], state.qd[0], state.qdd[0]
     at = kt.loops.cut_coordinates(sprung, q, qd)
     force = 40.0 * (at.values[0] + 0.2) + 3.0 * at.rates[0]

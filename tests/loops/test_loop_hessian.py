@@ -45,7 +45,7 @@ def test_batches_loads_and_the_question_of_kinetree_itself():
     mechanism = kt.zoo.four_bar()
     crank = np.linspace(0.2, 1.2, 3)[:, None]
     at = kt.loops.dependent_motion(
-        mechanism, ["crank_pivot"], crank, 3.0 + 0.0 * crank, crank, guess=[0.2, 1.0, 4.3]
+        mechanism, ["crank_pivot"], crank, 3.0 + 0.0 * crank, crank, q0=[0.2, 1.0, 4.3]
     )
     weight = np.array([1.5, 7.0, 9.0])
     found = kt.analysis.torque_hessian(mechanism, at.q, at.qd, at.qdd, weight)

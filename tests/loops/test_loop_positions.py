@@ -31,7 +31,7 @@ def ways(mechanism, seed=0):
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda x: x.name)
 def test_motions_satisfy_the_loops_equations(mechanism):
     start, names, chosen, u, v, a = ways(mechanism)
-    motion = kt.loops.dependent_motion(mechanism, names, u, v, a, guess=start)
+    motion = kt.loops.dependent_motion(mechanism, names, u, v, a, q0=start)
     found = constraints(mechanism, motion.q, motion.qd, motion.qdd)
     assert np.abs(found.gap).max() < 1e-12
     assert np.abs(found.rows.rate(found.cut)).max() < 1e-12 and np.abs(found.rate).max() < 1e-11
@@ -74,5 +74,5 @@ def test_a_dead_center_between_two_samples_is_passed():
     bar = kt.zoo.n_four_bar(1)
     sign = np.array([1.0 if "crank" in name else -1.0 for name in bar.joint_names])
     way = np.pi / 2 + np.linspace(-0.3, 0.3, 12)[:, None]
-    motion = kt.loops.dependent_motion(bar, [bar.joint_names[0]], way, guess=sign * way[0])
+    motion = kt.loops.dependent_motion(bar, [bar.joint_names[0]], way, q0=sign * way[0])
     assert np.abs(motion.q - sign * way).max() < 1e-12

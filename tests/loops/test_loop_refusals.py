@@ -88,7 +88,7 @@ def test_names_of_joints_are_lists():
     mechanism = kt.zoo.four_bar()
     q = kt.loops.assemble(mechanism, [0.0, 1.0, 4.3])
     with pytest.raises(kt.errors.InputError, match="independent must be a list of joints"):
-        kt.loops.dependent_motion(mechanism, "crank_pivot", [[0.0]], guess=q)
+        kt.loops.dependent_motion(mechanism, "crank_pivot", [[0.0]], q0=q)
 
 
 def test_a_loop_of_joints_without_inertia_names_one_of_them():

@@ -138,7 +138,7 @@ def test_a_rod_pulls_along_itself(rng):
 def test_a_motion_keeps_its_branch():
     mechanism = kt.zoo.four_bar()
     crank = np.linspace(0.0, 2.0 * np.pi, 50)[:, None]
-    motion = dependent_motion(mechanism, ["crank_pivot"], crank, np.ones_like(crank), guess=[0.0, 1.0, 4.3])
+    motion = dependent_motion(mechanism, ["crank_pivot"], crank, np.ones_like(crank), q0=[0.0, 1.0, 4.3])
     assert np.abs(constraints(mechanism, motion.q).gap).max() < 1e-13
     steps = np.abs(np.diff(motion.q, axis=0))
     assert steps.max() < 0.2  # no jump to the other branch
@@ -266,8 +266,8 @@ def test_dependent_joints_cannot_be_prescribed_together():
     mechanism = kt.zoo.four_bar()
     q = assemble(mechanism, [0.0, 1.0, 4.3])
     with pytest.raises(kt.errors.InputError, match="they are not independent"):
-        dependent_motion(mechanism, ["crank_pivot", "rocker_pivot"], q[None, :2], guess=q)
+        dependent_motion(mechanism, ["crank_pivot", "rocker_pivot"], q[None, :2], q0=q)
     with pytest.raises(kt.errors.InputError, match="has mobility 3: its motion does not follow"):
         robot = kt.zoo.three_rrr()
         pose = assemble(robot, [1.05, -0.87, 3.73, 1.31, 2.96, 4.19, 5.76])
-        dependent_motion(robot, ["base1"], pose[None, :1], guess=pose)
+        dependent_motion(robot, ["base1"], pose[None, :1], q0=pose)

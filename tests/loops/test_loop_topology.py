@@ -58,13 +58,13 @@ def test_physics_is_the_same_whichever_joints_are_cut(make, cut, rng):
     drives = [name for name, driven in zip(robot.joint_names, robot.driven, strict=True) if driven]
     places = [robot.joint_index(name) for name in drives]
     speed, bend, push = (rng.standard_normal(len(drives)) for _ in range(3))
-    motion = kt.loops.dependent_motion(robot, drives, q[None, places], speed[None], bend[None], guess=q)
+    motion = kt.loops.dependent_motion(robot, drives, q[None, places], speed[None], bend[None], q0=q)
     q, qd, qdd = motion.q[0], motion.qd[0], motion.qdd[0]
     ends = kt.loops.cut_coordinates(robot, q, qd)
     angle = dict(zip((*robot.joint_names, *ends.names), (*q, *ends.values), strict=True))
     there = np.array([angle[name] for name in other.joint_names])
     assert np.abs(kt.loops.gap(other, there)).max() < 1e-11
-    moved = kt.loops.dependent_motion(other, drives, q[None, places], speed[None], bend[None], guess=there)
+    moved = kt.loops.dependent_motion(other, drives, q[None, places], speed[None], bend[None], q0=there)
     state, here = (moved.q[0], moved.qd[0], moved.qdd[0]), [other.joint_index(name) for name in drives]
     needed = kt.inverse_dynamics(robot, q, qd, qdd)[places]
     assert np.abs(kt.inverse_dynamics(other, *state)[here] - needed).max() < 1e-10 * np.abs(needed).max()

@@ -22,7 +22,7 @@ def four_bar_motion(samples=5):
     crank = np.linspace(0.2, 1.2, samples)[:, None]
     rates = np.full_like(crank, 3.0)
     return mechanism, kt.loops.dependent_motion(
-        mechanism, ["crank_pivot"], crank, rates, -rates, guess=[0.2, 1.0, 4.3]
+        mechanism, ["crank_pivot"], crank, rates, -rates, q0=[0.2, 1.0, 4.3]
     )
 
 
@@ -90,9 +90,7 @@ def test_reactions_do_not_depend_on_where_the_loop_is_cut():
     answers = []
     for place, guess in (("tip", [0.7, 1.7, 0.3]), ("origin", [0.7, 1.7, -0.7])):
         mechanism = cut_elsewhere(place)
-        motion = kt.loops.dependent_motion(
-            mechanism, ["crank_pivot"], [[0.7]], [[4.0]], [[-9.0]], guess=guess
-        )
+        motion = kt.loops.dependent_motion(mechanism, ["crank_pivot"], [[0.7]], [[4.0]], [[-9.0]], q0=guess)
         found = kt.loops.reactions(mechanism, motion.q[0], motion.qd[0], motion.qdd[0], frame="world")
         tau = kt.inverse_dynamics(mechanism, motion.q[0], motion.qd[0], motion.qdd[0])
         known = found.determined[0]
@@ -202,7 +200,7 @@ def test_momentum_and_center_of_mass_of_a_motion():
     dt = (1.2 - 0.2) / 200 / 3.0
     # qd of the crank is held at 3 rad/s, so that samples are equally spaced in time if qdd = 0
     still = kt.loops.dependent_motion(
-        mechanism, ["crank_pivot"], motion.q[:, :1], motion.qd[:, :1], guess=[0.2, 1.0, 4.3]
+        mechanism, ["crank_pivot"], motion.q[:, :1], motion.qd[:, :1], q0=[0.2, 1.0, 4.3]
     )
     P = kt.momentum(mechanism, still.q, still.qd)[:, :3]
     wrench = kt.joint_reactions(mechanism, still.q, still.qd, still.qdd, frame="world")

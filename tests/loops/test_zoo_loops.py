@@ -54,7 +54,7 @@ def test_a_slider_crank_moves_as_its_formula_tells():
     r, rod, e = 0.1, 0.25, 0.03
     mechanism = kt.zoo.slider_crank(r, rod, e)
     angle = np.linspace(0.0, 2.0 * np.pi, 40)[:, None]
-    motion = kt.loops.dependent_motion(mechanism, ["crank_joint"], angle, guess=np.zeros(3))
+    motion = kt.loops.dependent_motion(mechanism, ["crank_joint"], angle, q0=np.zeros(3))
     x = r * np.cos(angle[:, 0]) + np.sqrt(rod**2 - (r * np.sin(angle[:, 0]) - e) ** 2)
     assert np.abs(motion.q[:, 2] - (x - x[0])).max() < 1e-13
 
@@ -88,7 +88,7 @@ def test_a_delta_plate_keeps_its_orientation():
     mechanism = kt.zoo.delta()
     names = ["shoulder1", "shoulder2", "shoulder3"]
     way = np.linspace(0.0, 1.0, 12)[:, None] * np.array([0.4, -0.3, 0.2])
-    motion = kt.loops.dependent_motion(mechanism, names, way, guess=np.zeros(mechanism.n_dof))
+    motion = kt.loops.dependent_motion(mechanism, names, way, q0=np.zeros(mechanism.n_dof))
     turned = kt.forward_kinematics(mechanism, motion.q)["plate"][0]
     assert np.abs(turned - np.eye(3)).max() < 1e-12
 

@@ -162,7 +162,7 @@ def test_full_prediction_is_faster_and_its_path_as_fast_as_it():
 def test_limits_hold_between_places_by_other_means():
     robot = kt.zoo.kuka_kr5()
     pose = [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]
-    line = kt.trajectories.tool_line(robot, "link6", by=(0, 0.4, 0.1), duration=2.0, start=pose)
+    line = kt.trajectories.tool_line(robot, "link6", by=(0, 0.4, 0.1), duration=2.0, q0=pose)
     limit = np.array([200.0, 300.0, 150.0, 30.0, 30.0, 20.0])
     found = kt.fastest_timing(robot, line, torque=limit, velocity=2.5, acceleration=60.0, grid=120)
     t = np.sort(np.random.default_rng(1).uniform(0.0, found.duration, 3000))
@@ -235,7 +235,7 @@ def test_closed_loops():
     driven = [name for name, own in zip(robot.joint_names, robot.actuated, strict=True) if own]
     first = start[[robot.joint_index(name) for name in driven]]
     drive = kt.trajectories.quintic(first, first + 0.4, 1.0)
-    motion = kt.trajectories.follow(robot, drive, driven, guess=start)
+    motion = kt.trajectories.follow(robot, drive, driven, q0=start)
     found = kt.fastest_timing(robot, motion, torque=5.0, velocity=None, grid=40)
     state = found.trajectory.at(np.linspace(0.0, found.duration, 301))
     tau = kt.inverse_dynamics(robot, state.q, state.qd, state.qdd)

@@ -94,9 +94,7 @@ def sprung():
     upper = build.world.revolute("shoulder", axis="z").body("upper", rod)
     fore = upper.revolute("elbow", axis="y", at=(0.4, 0, 0)).body("fore", rod)
     build.spring("muscle", upper, fore, stiffness=80.0, at_a=(0.1, 0.05, 0), at_b=(0.1, 0, 0), damping=2.0)
-    build.spring(
-        "tie", build.world, fore, stiffness=50.0, at_a=(0, 0.5, 0), at_b=(0.4, 0, 0), rest_length=0.2
-    )
+    build.spring("tie", build.world, fore, stiffness=50.0, at_a=(0, 0.5, 0), at_b=(0.4, 0, 0), rest=0.2)
     return build.build()
 
 

@@ -22,9 +22,7 @@ def oscillator(damping=C):
     """A block on a rail, tied to the world by a spring along the rail."""
     build = kt.Builder("oscillator", gravity=(0, 0, 0))
     build.world.prismatic("rail", axis="x").body("block", kt.Inertia.point(MASS))
-    build.spring(
-        "coil", "world", "block", at_a=(-3, 0, 0), stiffness=K, damping=damping, rest_length=LENGTH + 2
-    )
+    build.spring("coil", "world", "block", at_a=(-3, 0, 0), stiffness=K, damping=damping, rest=LENGTH + 2)
     return build.build()
 
 

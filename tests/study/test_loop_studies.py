@@ -68,7 +68,7 @@ def test_what_is_wrong_with_a_prediction_is_named(tmp_path, changes, message):
         ({"points": [[0.15, 0.5]] * 3}, "3 points needs the key 'times'"),
         ({"points": [[0.1], [0.2]]}, "must name the 1 coordinates"),
         ({"points": [[0.15, 0.6], [0.2, 0.9]]}, "the path leaves what mechanism 'five_bar' can reach"),
-        ({"points": [[0.15, 0.6], [0.2, 0.5]], "start": 0.0}, "has no key 'start'"),
+        ({"points": [[0.15, 0.6], [0.2, 0.5]], "end": 0.0}, "has no key 'end'"),
     ],
 )
 def test_what_is_wrong_with_a_path_is_named(tmp_path, changes, message):

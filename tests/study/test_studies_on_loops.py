@@ -61,9 +61,7 @@ def test_torques_of_a_motion_that_follows_on_the_loops(tmp_path):
     assert found.passed
     bar, times = kt.zoo.four_bar(), found.time.values
     turn = cycloid([0.0], [1.0], 0.5).at(times)
-    expected = kt.loops.dependent_motion(
-        bar, ["crank_pivot"], turn.q, turn.qd, turn.qdd, guess=[0.0, 1.0, 4.3]
-    )
+    expected = kt.loops.dependent_motion(bar, ["crank_pivot"], turn.q, turn.qd, turn.qdd, q0=[0.0, 1.0, 4.3])
     np.testing.assert_allclose(found.q.values, expected.q, atol=1e-12)
     tau, forces = kt.loops.inverse_dynamics(bar, expected.q, expected.qd, expected.qdd)
     np.testing.assert_allclose(found.tau.values, tau, atol=1e-9)

@@ -38,7 +38,7 @@ def ran(tmp_path, text):
 
 def test_line_in_a_study(tmp_path):
     result = ran(tmp_path, 'kind = "tool_line"\nby = [0, 0.2, 0.05]\nduration = 1.5\n')
-    line = kt.trajectories.tool_line(arm(), "tool", by=(0, 0.2, 0.05), duration=1.5, start=START)
+    line = kt.trajectories.tool_line(arm(), "tool", by=(0, 0.2, 0.05), duration=1.5, q0=START)
     motion = line.at(result.time.values)
     assert np.allclose(result.q.values, motion.q, atol=1e-11)
     assert np.allclose(
@@ -80,7 +80,7 @@ def test_fastest_timings_in_a_study(tmp_path):
     found = kt.run(path)
     robot = robot.with_frame("tool", "link6", (0, 0, 0.1))
     with pytest.warns(kt.KinetreeWarning, match="velocity limit"):
-        line = kt.trajectories.tool_line(robot, "tool", by=(0, 0.3, 0.05), duration=0.1, start=START)
+        line = kt.trajectories.tool_line(robot, "tool", by=(0, 0.3, 0.05), duration=0.1, q0=START)
     fast = kt.fastest_timing(robot, line)
     assert found.time.values[-1] == pytest.approx(fast.duration, rel=1e-9)
     assert np.abs(found.qd.values).max() < 2.5 * (1 + 1e-6)

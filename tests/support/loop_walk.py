@@ -141,7 +141,7 @@ def _book(worst, variant, name):
     worst.compare("multipliers", forces.wrench[..., :2].reshape(len(q), -1), motion["lam"])
     names = [mechanism.joint_names[k] for k in variant["actuated"]]
     whole = kt.loops.dependent_motion(
-        mechanism, names, *(x[::12, variant["actuated"]] for x in (q, qd, qdd)), guess=q[0]
+        mechanism, names, *(x[::12, variant["actuated"]] for x in (q, qd, qdd)), q0=q[0]
     )
     for found, given in ((whole.q, q), (whole.qd, qd), (whole.qdd, qdd)):
         worst.compare("dependent motion", found, given[::12])

@@ -16,8 +16,8 @@ CIRCLE = kt.trajectories.circle([0.65, 0.23, 0.0], 0.08, 2.0)
 TIMES = np.linspace(0.0, 2.0, 41)
 
 
-def along(body="platform", path=CIRCLE, names=("x", "y", "rz"), mechanism=RRR, guess=POSE, point=CENTER):
-    return kt.trajectories.follow(mechanism, path, names, body=body, point=point, guess=guess)
+def along(body="platform", path=CIRCLE, names=("x", "y", "rz"), mechanism=RRR, q0=POSE, point=CENTER):
+    return kt.trajectories.follow(mechanism, path, names, body=body, point=point, q0=q0)
 
 
 def test_a_circle_begins_and_ends_at_rest_and_belongs_to_its_rates():
@@ -66,7 +66,7 @@ def test_a_plate_follows_position_and_orientation():
 def test_joints_follow_a_driven_one():
     crank = kt.zoo.slider_crank()
     motion = kt.trajectories.follow(
-        crank, kt.trajectories.cycloid([0.0], [2.0 * np.pi], 1.0), ["crank_joint"], guess=[0.0, 0.0, 0.0]
+        crank, kt.trajectories.cycloid([0.0], [2.0 * np.pi], 1.0), ["crank_joint"], q0=[0.0, 0.0, 0.0]
     )
     state = motion.at(0.25)
     angle = state.q[0]
@@ -93,8 +93,8 @@ def test_computed_torque_keeps_a_parallel_manipulator_on_its_path():
         ({"names": ("x", "y"), "path": kt.trajectories.circle([0.65, 0.23], 0.05, 1.0)}, "mobility 3, but 2"),
         ({"body": "plate"}, "unknown body 'plate'"),
         ({"path": "circle"}, "must be a trajectory"),
-        ({"guess": [POSE]}, "one pose of 7"),
-        ({"body": None, "mechanism": kt.zoo.two_link(), "guess": [0.0, 0.0]}, "no closed loops"),
+        ({"q0": [POSE]}, "one pose of 7"),
+        ({"body": None, "mechanism": kt.zoo.two_link(), "q0": [0.0, 0.0]}, "no closed loops"),
     ],
 )
 def test_bad_paths_are_refused(changes, message):

@@ -51,7 +51,7 @@ def test_line_with_slerp():
     robot = arm()
     R0, p0 = kt.forward_kinematics(robot, START)["tool"]
     R1 = Rotation.from_rotvec([0.3, -0.4, 0.5]).as_matrix() @ R0
-    line = tool_line(robot, "tool", np.add(p0, (-0.1, 0.2, 0.1)), 2.0, start=START, orientation=R1)
+    line = tool_line(robot, "tool", np.add(p0, (-0.1, 0.2, 0.1)), 2.0, q0=START, orientation=R1)
     R, p = poses(robot, line, T)
     part = ((p - p0) @ [-0.1, 0.2, 0.1]) / 0.06
     assert np.allclose(p, p0 + part[:, None] * [-0.1, 0.2, 0.1], atol=1e-11)
@@ -71,7 +71,7 @@ def test_rotation_in_place_and_rest():
     robot = arm()
     R0, p0 = kt.forward_kinematics(robot, START)["tool"]
     R1 = Rotation.from_rotvec([0.0, 0.0, 0.5]).as_matrix() @ R0
-    spin = tool_line(robot, "tool", duration=1.0, start=START, orientation=R1)
+    spin = tool_line(robot, "tool", duration=1.0, q0=START, orientation=R1)
     R, p = poses(robot, spin, [0.3, 1.0])
     assert np.allclose(p, p0, atol=1e-11)
     assert np.allclose(R[1], R1, atol=1e-11)
@@ -80,7 +80,7 @@ def test_rotation_in_place_and_rest():
 
 def test_speed_of_the_tool():
     robot = arm()
-    line = tool_line(robot, "tool", by=(0.0, 0.3, 0.0), start=START, speed=0.25, acceleration=1.0)
+    line = tool_line(robot, "tool", by=(0.0, 0.3, 0.0), q0=START, speed=0.25, acceleration=1.0)
     t = np.linspace(0.0, line.duration, 301)
     v = kt.body_velocities(robot, line.at(t).q, line.at(t).qd, of="tool")[:, :3]
     assert np.linalg.norm(v, axis=1).max() == pytest.approx(0.25, rel=1e-9)
@@ -96,7 +96,7 @@ def test_circle(orientation):
         robot,
         "tool",
         2.0,
-        start=START,
+        q0=START,
         center=np.add(middle, (0, 0, 7.0)),
         turns=0.4,
         orientation=orientation,
@@ -117,7 +117,7 @@ def test_arc_through_two_places():
     robot = arm()
     _, p0 = kt.forward_kinematics(robot, START)["tool"]
     middle, a, b = np.add(p0, (0.0, 0.1, 0.0)), np.add(p0, (0.0, 0.1, 0.1)), np.add(p0, (0.0, 0.2, 0.0))
-    motion = tool_circle(robot, "tool", 2.0, start=START, via=a, to=b)
+    motion = tool_circle(robot, "tool", 2.0, q0=START, via=a, to=b)
     _, p = poses(robot, motion, T)
     assert np.allclose(np.linalg.norm(p - middle, axis=1), 0.1, atol=1e-10)
     assert np.allclose(p[-1], b, atol=1e-10)
@@ -129,7 +129,7 @@ def test_curve_through_points_with_orientations():
     R0, p0 = kt.forward_kinematics(robot, START)["tool"]
     points = p0 + np.array([[0.0, 0.1, 0.05], [-0.05, 0.2, 0.1], [-0.1, 0.1, 0.15], [0.0, 0.0, 0.1]])
     turned = Rotation.from_rotvec([[0.2, 0, 0], [0.2, 0.3, 0], [0, 0.3, 0.3], [0, 0, 0]]).as_matrix() @ R0
-    motion = tool_through(robot, "tool", points, 3.0, start=START, orientation=turned)
+    motion = tool_through(robot, "tool", points, 3.0, q0=START, orientation=turned)
     R, p = poses(robot, motion, np.linspace(0.0, 3.0, 2001))
     for point, rotation in zip(points, turned, strict=True):
         k = np.argmin(np.linalg.norm(p - point, axis=1))
@@ -147,9 +147,9 @@ def test_more_joints_than_needed():
     robot = redundant()
     start = np.array([0.2, 0.5, -0.3, 1.0, 0.3, 0.6, 0.1])
     R0, p0 = kt.forward_kinematics(robot, start)["b7"]
-    held = tool_line(robot, "b7", by=(-0.1, 0.1, 0.0), duration=2.0, start=start, hold=["j3"])
+    held = tool_line(robot, "b7", by=(-0.1, 0.1, 0.0), duration=2.0, q0=start, hold=["j3"])
     assert np.abs(held.at(T).q[:, 2] + 0.3).max() < 1e-12
-    free = tool_line(robot, "b7", by=(-0.1, 0.1, 0.0), duration=2.0, start=start)
+    free = tool_line(robot, "b7", by=(-0.1, 0.1, 0.0), duration=2.0, q0=start)
     for motion in (held, free):
         R, p = poses(robot, motion, T, "b7")
         assert np.allclose(R, R0, atol=1e-10)
@@ -164,7 +164,7 @@ def test_fewer_joints_with_a_free_axis():
     R0, p0 = kt.forward_kinematics(robot, START[:5])["link6"]
     end = Rotation.from_rotvec([0.1, -0.2, 0.0]).as_matrix() @ R0
     motion = tool_line(
-        robot, "link6", np.add(p0, (0.0, 0.2, 0.0)), 2.0, start=START[:5], orientation=end, free_axis="z"
+        robot, "link6", np.add(p0, (0.0, 0.2, 0.0)), 2.0, q0=START[:5], orientation=end, free_axis="z"
     )
     R, p = poses(robot, motion, T, "link6")
     assert np.allclose(p[-1], np.add(p0, (0.0, 0.2, 0.0)), atol=1e-10)
@@ -174,7 +174,7 @@ def test_fewer_joints_with_a_free_axis():
     with pytest.raises(
         kt.errors.InputError, match=r"prescribes 6 coordinates, but .* has 5 joints.*free_axis"
     ):
-        tool_line(robot, "link6", np.add(p0, (0.0, 0.2, 0.0)), 2.0, start=START[:5])
+        tool_line(robot, "link6", np.add(p0, (0.0, 0.2, 0.0)), 2.0, q0=START[:5])
 
 
 def test_end_of_the_reach_is_where_geometry_has_it():
@@ -183,13 +183,13 @@ def test_end_of_the_reach_is_where_geometry_has_it():
     p0 = kt.forward_kinematics(planar, start)["tip"][1]
     way = np.array([0.6, 0.0, 0.0])
     with pytest.raises(kt.errors.SingularityError, match="joint") as caught:
-        tool_line(planar, "tip", by=way, duration=1.0, start=start, orientation="free")
+        tool_line(planar, "tip", by=way, duration=1.0, q0=start, orientation="free")
     found = float(re.search(r"at ([\d.]+) %", str(caught.value))[1]) / 100.0
     reached = (np.sqrt(0.7**2 - p0[1] ** 2) - p0[0]) / 0.6
     assert found == pytest.approx(reached, abs=1e-3)
     assert "joint2" in str(caught.value)
     with pytest.raises(kt.errors.SingularityError, match="cannot continue"):  # out of its plane
-        tool_line(planar, "tip", by=(0, 0, 0.1), duration=1.0, start=start, orientation="free")
+        tool_line(planar, "tip", by=(0, 0, 0.1), duration=1.0, q0=start, orientation="free")
 
 
 def test_wrist_singularity_is_named():
@@ -202,7 +202,7 @@ def test_wrist_singularity_is_named():
     R1 = kt.forward_kinematics(robot, straight)["link6"][0]
     p1 = kt.forward_kinematics(robot, straight)["link6"][1]
     with pytest.raises(kt.errors.SingularityError, match="joint4") as caught:
-        tool_line(robot, "link6", p1, 1.0, start=bent, orientation=R1)
+        tool_line(robot, "link6", p1, 1.0, q0=bent, orientation=R1)
     assert "joint6" in str(caught.value)
     assert np.abs(R1 - R0).max() > 0.1
 
@@ -214,8 +214,8 @@ def test_limits_are_reported_with_joint_and_place():
     R1 = R0 @ Rotation.from_rotvec([0, 0, 0.4]).as_matrix()
     words = r"joint 'j7' leaves its limits: 2\.9.* is not within -2\.9 to 2\.9"
     with pytest.raises(kt.errors.InputError, match=words):
-        tool_line(robot, "b7", duration=1.0, start=start, orientation=R1, hold=["j3"])
-    motion = tool_line(robot, "b7", duration=1.0, start=start, orientation=R1, hold=["j3"], limits=False)
+        tool_line(robot, "b7", duration=1.0, q0=start, orientation=R1, hold=["j3"])
+    motion = tool_line(robot, "b7", duration=1.0, q0=start, orientation=R1, hold=["j3"], limits=False)
     assert motion.at(1.0).q[6] == pytest.approx(3.2)
 
 
@@ -224,13 +224,13 @@ def test_velocity_limits_are_warned_of():
     robot.world.prismatic("x", axis="x", velocity_limit=0.5).body("cart", kt.Inertia.point(1.0))
     cart = robot.build()
     with pytest.warns(kt.KinetreeWarning, match=r"joint 'x' would move at 0\.9.* 1\.88 times"):
-        tool_line(cart, "cart", by=(0.5, 0, 0), duration=1.0, start=[0.0], orientation="free")
+        tool_line(cart, "cart", by=(0.5, 0, 0), duration=1.0, q0=[0.0], orientation="free")
 
 
 def test_tables_controllers_and_sequences():
     robot = arm()
-    there = tool_line(robot, "tool", by=(0.0, 0.1, 0.0), duration=0.8, start=START)
-    back = tool_line(robot, "tool", by=(0.0, -0.1, 0.0), duration=0.8, start=there.at(0.8).q)
+    there = tool_line(robot, "tool", by=(0.0, 0.1, 0.0), duration=0.8, q0=START)
+    back = tool_line(robot, "tool", by=(0.0, -0.1, 0.0), duration=0.8, q0=there.at(0.8).q)
     motion = kt.trajectories.sequence(there, back)
     assert np.allclose(motion.at(1.6).q, START, atol=1e-9)
     table = there.table(1e-10)
@@ -274,8 +274,8 @@ def test_angular_motion_by_differences():
     [
         ({"tool": "hand"}, "hand"),
         ({"tool": "world"}, "world"),
-        ({"start": [0.0] * 5}, "start"),
-        ({"start": [[0.0] * 6]}, "one pose"),
+        ({"q0": [0.0] * 5}, "q0"),
+        ({"q0": [[0.0] * 6]}, "one pose"),
         ({"to": (1, 2), "by": None}, "to must"),
         ({"by": (0, 0, np.nan)}, "by"),
         ({"to": (0.5, 0, 0.5), "by": (0, 0, 0.1)}, "not both"),
@@ -295,7 +295,7 @@ def test_angular_motion_by_differences():
     ],
 )
 def test_bad_lines(change, words):
-    given = {"tool": "tool", "by": (0.0, 0.1, 0.0), "duration": 1.0, "start": START} | change
+    given = {"tool": "tool", "by": (0.0, 0.1, 0.0), "duration": 1.0, "q0": START} | change
     with pytest.raises(kt.errors.InputError, match=words):
         tool_line(arm(), **given)
 
@@ -312,7 +312,7 @@ def test_bad_circles_and_curves():
         ({"center": p0 + 0.1, "normal": (0, 0, 0)}, "normal"),
     ):
         with pytest.raises(kt.errors.InputError, match=words):
-            tool_circle(robot, "tool", 1.0, start=START, **given)
+            tool_circle(robot, "tool", 1.0, q0=START, **given)
     for points, more, words in (
         (p0, {}, "shape"),
         ([p0], {}, "already"),
@@ -320,6 +320,6 @@ def test_bad_circles_and_curves():
         ([p0 + 0.1], {"orientation": np.zeros((2, 3, 3))}, r"\(1, 3, 3\)"),
     ):
         with pytest.raises(kt.errors.InputError, match=words):
-            tool_through(robot, "tool", points, 1.0, start=START, **more)
+            tool_through(robot, "tool", points, 1.0, q0=START, **more)
     with pytest.raises(kt.errors.InputError, match="open trees"):
-        tool_line(kt.zoo.four_bar(), "coupler", by=(0.1, 0, 0), duration=1.0, start=[0, 0, 0])
+        tool_line(kt.zoo.four_bar(), "coupler", by=(0.1, 0, 0), duration=1.0, q0=[0, 0, 0])

@@ -11,4 +11,7 @@ are here, each in ``__init__.pyi`` with its file, which is loaded when the name 
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from kinetree.other_names import names_of
+
+_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = names_of(__name__, __all__, _found)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.placement import Placement
@@ -23,6 +22,8 @@ from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
+from kinetree.other_names import checks_keywords
+from kinetree.state import Coordinates
 
 MOST_TRIALS = 1_000_000
 FIRST_STEP, SHORTEST = 0.25, 2.0**-8  # of the way to the targets on one branch of closed loops
@@ -54,10 +55,11 @@ class InverseKinematics(Shown):
     iterations: Integers
 
 
+@checks_keywords
 def inverse_kinematics(
     mechanism: Mechanism,
     targets: Target | Sequence[Target],
-    q0: ArrayLike | None = None,
+    q0: Coordinates | None = None,
     *,
     limits: bool = True,
     free: Sequence[str] | None = None,

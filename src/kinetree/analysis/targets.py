@@ -16,7 +16,7 @@ from kinetree.analysis.loops.system import constraints, loop_rows
 from kinetree.errors import InputError, expect, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
-from kinetree.state import coordinates, independent_axes
+from kinetree.state import Coordinates, coordinates, independent_axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ class Problem:
 def problem_of(
     mechanism: Mechanism,
     targets: Target | Sequence[Target],
-    q0: ArrayLike | None,
+    q0: Coordinates | None,
     limits: bool,
     free: Sequence[str] | None,
     frozen: Sequence[str] | None,

@@ -1,5 +1,7 @@
 """Controllers: laws that turn time and state into the torques of the joints ([Shah2013], chapter 9)."""
 
+from typing import TYPE_CHECKING
+
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
@@ -12,6 +14,7 @@ from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
 from kinetree.control.walking import WalkingLaw
+from kinetree.other_names import names_of
 
 __all__ = [
     "LQR",
@@ -35,6 +38,9 @@ __all__ = [
     "gains",
     "perturb",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

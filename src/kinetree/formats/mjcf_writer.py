@@ -408,7 +408,7 @@ class _Writer:
                 name=spring.name,
                 stiffness=written(spring.stiffness),
                 damping=written(spring.damping),
-                springlength=written(spring.rest_length),
+                springlength=written(spring.rest),
             )
             for end in ends:
                 SubElement(element, "site", site=end)

@@ -228,7 +228,7 @@ class SpringTable(Table):
     b: SpringEndTable = Field(description="Where it is attached to body b.")
     stiffness: Number = Field(0.0, description="Stiffness (N/m); default 0.")
     damping: Number = Field(0.0, description="Damping along its length (N s/m); default 0.")
-    rest_length: Number = Field(0.0, description="Rest length (m); default 0.")
+    rest: Number = Field(0.0, description="Rest length (m); default 0.")
     turn_damping: Number = Field(
         0.0, description="Damping of the rotation of b relative to a (N m s/rad); default 0."
     )

@@ -129,7 +129,7 @@ def spring_of(table: SpringTable) -> Spring:
         frozen(table.b.at),
         float(table.stiffness),
         float(table.damping),
-        float(table.rest_length),
+        float(table.rest),
         float(table.turn_damping),
     )
 

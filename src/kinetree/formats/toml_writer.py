@@ -189,7 +189,7 @@ def _loop(loop: Loop) -> Table:
 
 
 def _spring(spring: Spring) -> Table:
-    values = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest_length", "turn_damping")}
+    values = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest", "turn_damping")}
     return {
         "name": spring.name,
         **{key: float(value) for key, value in values.items() if not _same_bits(value, 0.0)},

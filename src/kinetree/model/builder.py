@@ -21,6 +21,7 @@ from kinetree.model.loop import Loop
 from kinetree.model.mechanism import EARTH, Link, Mechanism
 from kinetree.model.named_state import NamedState, NamedStates
 from kinetree.model.spring import Spring
+from kinetree.other_names import checks_keywords
 
 PLACE_WORDS = ("origin", "offset", "placement", "pos", "position", "translation", "xyz")  # of other libraries
 
@@ -132,6 +133,7 @@ class Builder:
         cut = Joint.of_kind(name, kind, cut=True, **joint)
         self._loops.append(Loop(cut, _name(a), _name(b), place_a, place_b, length))
 
+    @checks_keywords
     def spring(
         self,
         name: str,
@@ -141,19 +143,17 @@ class Builder:
         at_b: ArrayLike = (0.0, 0.0, 0.0),
         stiffness: float = 0.0,
         damping: float = 0.0,
-        rest_length: float = 0.0,
+        rest: float = 0.0,
         turn_damping: float = 0.0,
     ) -> None:
         """Stretch a spring with a damper from point ``at_a`` of body a to point ``at_b`` of body b.
 
-        It pulls the points together by stiffness (l - rest_length) + damping dl/dt (N/m, m, N s/m), and slows
+        It pulls the points together by stiffness (l - rest) + damping dl/dt (N/m, m, N s/m), and slows
         the turning of b as seen from a by turn_damping (N m s/rad).
         """
         point_a: Any = at_a
         point_b: Any = at_b
-        found = Spring(
-            name, _name(a), _name(b), point_a, point_b, stiffness, damping, rest_length, turn_damping
-        )
+        found = Spring(name, _name(a), _name(b), point_a, point_b, stiffness, damping, rest, turn_damping)
         self._springs.append(found)
 
 

@@ -10,23 +10,25 @@ from kinetree.algebra.arrays import Array, frozen, number, vector
 from kinetree.errors import ModelError
 from kinetree.model.body import checked_name
 from kinetree.model.inertia import LARGEST
+from kinetree.other_names import checks_keywords
 
 TURNING = ("turn_damping", "N m s/rad")
 
 
+@checks_keywords
 @dataclass(frozen=True, eq=False)
 class Spring:
     """A massless spring with dampers between a point of body a and a point of body b, or of the world.
 
     Its points are pulled together by k (l - l0) + c dl/dt (N) along the line between them, of length l (m):
-    ``stiffness`` k (N/m), ``rest_length`` l0 (m), ``damping`` c (N s/m). Where the points meet, the line has
+    ``stiffness`` k (N/m), ``rest`` l0 (m), ``damping`` c (N s/m). Where the points meet, the line has
     no direction, and the force is zero. ``turn_damping`` (N m s/rad) opposes the angular velocity w of b as
     seen from a, with the moment -turn_damping w on b and the opposite on a: what slows a ball joint down.
 
     >>> from dataclasses import replace
     >>> import kinetree as kt
     >>> arm = kt.zoo.two_link()
-    >>> lift = kt.Spring("lift", "world", "link1", (0, 0.3, 0), (0.2, 0, 0), stiffness=100.0, rest_length=0.3)
+    >>> lift = kt.Spring("lift", "world", "link1", (0, 0.3, 0), (0.2, 0, 0), stiffness=100.0, rest=0.3)
     >>> held, still = replace(arm, springs=(lift,)), [0.0, 0.0]
     >>> less = kt.inverse_dynamics(held, still, still, still) - kt.inverse_dynamics(arm, still, still, still)
     >>> less.round(3).tolist()
@@ -40,7 +42,7 @@ class Spring:
     point_b: Array = field(default_factory=lambda: frozen([0.0, 0.0, 0.0]))
     stiffness: float = 0.0
     damping: float = 0.0
-    rest_length: float = 0.0
+    rest: float = 0.0
     turn_damping: float = 0.0
 
     def __post_init__(self) -> None:
@@ -55,7 +57,7 @@ class Spring:
             if np.abs(point).max() > LARGEST:
                 raise ModelError(f"{what}: {key} must be at most {LARGEST:g} m away, got {point.tolist()}")
             object.__setattr__(self, key, point)
-        for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest_length", "m"), TURNING):
+        for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest", "m"), TURNING):
             value = number(getattr(self, key), f"{what}: {key}", ModelError)
             if value < 0.0:
                 raise ModelError(f"{what}: {key} must be >= 0 ({unit}), got {value:g}")
@@ -81,5 +83,5 @@ class Spring:
         return hash(self._scalars())
 
     def _scalars(self) -> tuple[str | float, ...]:
-        numbers = self.stiffness, self.damping, self.rest_length, self.turn_damping
+        numbers = self.stiffness, self.damping, self.rest, self.turn_damping
         return self.name, self.body_a, self.body_b, *numbers

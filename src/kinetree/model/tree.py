@@ -306,7 +306,7 @@ class _Rows:
             point_b=frozen([point for _, point in b]),
             stiffness=frozen([spring.stiffness for spring in springs]),
             damping=frozen([spring.damping for spring in springs]),
-            rest_length=frozen([spring.rest_length for spring in springs]),
+            rest_length=frozen([spring.rest for spring in springs]),
             turning=frozen([spring.turn_damping for spring in springs]),
             lift=frozen(lift),
         )

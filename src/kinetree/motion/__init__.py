@@ -9,4 +9,7 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from kinetree.other_names import names_of
+
+_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = names_of(__name__, __all__, _found)

@@ -39,7 +39,7 @@ from kinetree.simulation.settings import Settings, SettingsKeywords, read_settin
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, check_prescribed, read_law
-from kinetree.state import coordinates, farthest, hint_at_degrees
+from kinetree.state import Coordinates, coordinates, farthest, hint_at_degrees
 from kinetree.verdicts.finding import Finding, Findings, checks_of, motions_passed
 from kinetree.verdicts.limits import LimitWatch
 from kinetree.verdicts.margins import Verdicts, read_verdicts
@@ -52,8 +52,8 @@ LOOK = 5_000  # steps between two looks at whether the work is still wanted
 @takes_settings
 def simulate_batch(
     mechanism: Mechanism,
-    q0: ArrayLike,
-    qd0: ArrayLike | None = None,
+    q0: Coordinates,
+    qd0: Coordinates | None = None,
     duration: float = 1.0,
     *,
     torque: TorqueGiven | Sequence[Sequence[float]] = None,
@@ -267,7 +267,7 @@ def _jobs(
     """Share the motions out: equal ones by fours in a few jobs, different ones each in its own."""
     count = len(q)
     constant = None
-    if isinstance(torque, np.ndarray | list) and np.ndim(torque) == 2:
+    if isinstance(torque, np.ndarray | list) and _n_axes(torque) == 2:
         constant = coordinates(mechanism, torque, "torque")
         if len(constant) != count:
             raise InputError(f"torque must have a row for each of {count} motions, got {len(constant)}")
@@ -315,7 +315,19 @@ def _each(given: Any, count: int, what: str) -> list[Any] | None:
     return list(given)
 
 
-def _starts(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:
+def _n_axes(torque: Any) -> int:
+    """The number of axes of an array, also of nested lists; an error if their rows differ in length."""
+    try:
+        return np.ndim(torque)
+    except ValueError:
+        raise InputError(
+            "torque must be constant torques (n_dof,) or (m, n_dof), or a function or table for all motions, "
+            "got a list of rows that differ in length; tables that differ from motion to motion are "
+            "controller=[kt.control.TorqueTable(times, torques), ...]"
+        ) from None
+
+
+def _starts(mechanism: Mechanism, q0: Coordinates, qd0: Coordinates | None) -> tuple[Array, Array]:
     q = coordinates(mechanism, q0, "q0")
     qd = np.zeros_like(q) if qd0 is None else coordinates(mechanism, qd0, "qd0")
     try:

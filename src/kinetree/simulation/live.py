@@ -31,7 +31,7 @@ from kinetree.simulation.simulate import checked_start
 from kinetree.simulation.stiffness import chosen_method
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
-from kinetree.state import Wrench
+from kinetree.state import Coordinates, Wrench
 
 HOLD = 1.0 / 240.0  # s for which the force of a pull is held
 RATE = 10.0  # rad/s: undamped frequency of the spring with what it pulls
@@ -73,8 +73,8 @@ class LiveSimulation:
     def __init__(
         self,
         mechanism: Mechanism,
-        q0: ArrayLike,
-        qd0: ArrayLike | None = None,
+        q0: Coordinates,
+        qd0: Coordinates | None = None,
         *,
         torque: TorqueGiven = None,
         controller: ControllerGiven = None,
@@ -105,7 +105,7 @@ class LiveSimulation:
         names = [name for name, free in zip(self.mechanism.body_names, moves, strict=True) if free]
         return Wrench(names[0] if names else self.mechanism.body_names[0])
 
-    def reset(self, q0: ArrayLike | None = None, qd0: ArrayLike | None = None) -> None:
+    def reset(self, q0: Coordinates | None = None, qd0: Coordinates | None = None) -> None:
         """Begin again at t = 0, from the first state unless another one is given; nothing is pulled."""
         if q0 is not None:
             self._start = checked_start(self.mechanism, q0, qd0)

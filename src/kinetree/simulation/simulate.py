@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.room import check_room
@@ -39,7 +38,7 @@ from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
 from kinetree.simulation.warned import AccuracyWarning, VerdictWarning
-from kinetree.state import coordinates, hint_at_degrees
+from kinetree.state import Coordinates, coordinates, hint_at_degrees
 from kinetree.verdicts.finding import checks_of
 from kinetree.verdicts.margins import read_verdicts
 
@@ -50,8 +49,8 @@ CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
 @takes_settings
 def simulate(
     mechanism: Mechanism,
-    q0: ArrayLike,
-    qd0: ArrayLike | None = None,
+    q0: Coordinates,
+    qd0: Coordinates | None = None,
     duration: float = 1.0,
     *,
     torque: TorqueGiven = None,
@@ -154,7 +153,7 @@ def _check_inertia(system: System, y: Array) -> None:
     forward_dynamics(system.mechanism.opened(), y[system.at.q], y[system.at.qd], np.zeros(system.n))
 
 
-def checked_start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:
+def checked_start(mechanism: Mechanism, q0: Coordinates, qd0: Coordinates | None) -> tuple[Array, Array]:
     """The initial state (n_dof,) twice, at rest unless given."""
     q = coordinates(mechanism, q0, "q0")
     if q.ndim == 1:

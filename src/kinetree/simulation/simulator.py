@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError
@@ -28,7 +27,7 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import check_prescribed, read_law
-from kinetree.state import coordinates, hint_at_degrees
+from kinetree.state import Coordinates, coordinates, hint_at_degrees
 from kinetree.verdicts.finding import checks_of
 from kinetree.verdicts.margins import read_verdicts
 
@@ -105,16 +104,29 @@ class Simulator:
         self.method = method
         return self._integration
 
-    def run(self, q0: ArrayLike, qd0: ArrayLike | None = None) -> Rollout:
-        """The motion from one state (n_dof,)."""
+    def run(
+        self, q0: Coordinates, qd0: Coordinates | None = None, torque: Coordinates | None = None
+    ) -> Rollout:
+        """The motion from one state (n_dof,), with constant ``torque`` (n_dof,) beside the controller.
+
+        They replace constant torques of the Simulator in this run: actions of a policy, one step at a time.
+
+        >>> import kinetree as kt
+        >>> step = kt.simulation.Simulator(kt.zoo.two_link(), duration=0.02, times=2)
+        >>> after = step.run([0.1, 0.2], [0.0, 0.0], torque=[1.0, -0.5])
+        >>> after.q[-1].shape
+        (2,)
+        """
         n = self.mechanism.n_dof
         q = coordinates(self.mechanism, q0, "q0")
         qd = np.zeros(n) if qd0 is None else coordinates(self.mechanism, qd0, "qd0")
-        for given, what in ((q, "q0"), (qd, "qd0")):
+        tau = self._law.constant if torque is None else coordinates(self.mechanism, torque, "torque")
+        for given, what in ((q, "q0"), (qd, "qd0"), (tau, "torque")):
             if given.ndim != 1:
-                raise InputError(f"{what} must be one state ({n},), got shape {given.shape}")
+                raise InputError(f"{what} must have shape ({n},), that of one state, got shape {given.shape}")
         check_closed(self.mechanism, q, qd, self.options.baumgarte)
         check_prescribed(self.mechanism, self._law, q, qd, self.options.duration)
+        self.system.set_constant(tau)
         start = self.system.start_state(q, qd)
         self.system.close_loops(start)
         if len(self.system.parts.locks):

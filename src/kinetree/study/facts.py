@@ -72,7 +72,7 @@ def _joints(link: Link) -> list[dict[str, Any]]:
 
 
 def _spring(spring: Spring) -> dict[str, Any]:
-    numbers = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest_length", "turn_damping")}
+    numbers = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest", "turn_damping")}
     return {"name": spring.name, "a": spring.body_a, "b": spring.body_b, **numbers}
 
 

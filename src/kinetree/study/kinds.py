@@ -82,7 +82,10 @@ TRAJECTORIES: dict[str, Kind] = {
         Kind(
             "follow", "a body, or joints of closed loops, along a circle, through points with times, or "
             "from one point to another", ("along",),
-            (*_TIMED, "body", "point", "guess", "center", "radius", "turns", "points", "times", "degree"),
+            (
+                "start", "start_degrees", *_TIMED, "body", "point", "center", "radius", "turns", "points",
+                "times", "degree",
+            ),
         ),
         Kind(
             "tool_line", "a tool (body or frame) on a straight line from its initial position, to a position "

@@ -156,7 +156,7 @@ def _on_loops(work: Assignment, table: TrajectoryTable, motion: Trajectory) -> T
     if not work.mechanism.loops:
         raise InputError(f"'{work.mechanism.name}' has no closed loops that other joints could follow")
     chosen = [work.mechanism.joint_index(name) for name in table.independent]
-    return follow(work.mechanism, SomeJoints(motion, chosen), table.independent, guess=motion.at(0.0).q)
+    return follow(work.mechanism, SomeJoints(motion, chosen), table.independent, q0=motion.at(0.0).q)
 
 
 # ---- the kinds ------------------------------------------------------------------------------------------
@@ -263,12 +263,12 @@ def _single_support(work: Assignment, table: TrajectoryTable, duration: float | 
 def _follow(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
     from kinetree.trajectories.following import follow
 
-    guess = joint_values(work.mechanism, table.guess, None, "guess")
+    start = joint_values(work.mechanism, table.start, table.start_degrees, "start")
     return follow(
         work.mechanism,
         _path(table, duration),
         table.along or (),
-        guess=np.zeros(work.mechanism.n_dof) if guess is None else guess,
+        q0=np.zeros(work.mechanism.n_dof) if start is None else start,
         body=table.body,
         point=table.point or (0.0, 0.0, 0.0),
     )
@@ -298,7 +298,7 @@ def _path(table: TrajectoryTable, duration: float | None) -> Trajectory:
 def _tool_options(work: Assignment, table: TrajectoryTable, duration: float | None) -> dict[str, Any]:
     """What all motions of tools take, by name."""
     start = joint_values(work.mechanism, table.start, table.start_degrees, "start")
-    found: dict[str, Any] = {"start": start, "free_axis": table.free_axis, "hold": table.hold or ()}
+    found: dict[str, Any] = {"q0": start, "free_axis": table.free_axis, "hold": table.hold or ()}
     if table.orientation is not None:
         found["orientation"] = _orientation(table.orientation)
     if table.timing == FASTEST:

@@ -403,7 +403,7 @@ def _closed_start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]
     for share in (1.0, -1.0, 0.3, -0.3, 0.1, -0.1):
         way = start[chosen] + share * np.linspace(0.0, 1.0, 21)[:, None] * step
         try:
-            return start, dependent_motion(mechanism, names, way, guess=start).q[-1]
+            return start, dependent_motion(mechanism, names, way, q0=start).q[-1]
         except AssemblyError:
             continue
     return start, start

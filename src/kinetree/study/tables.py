@@ -139,9 +139,6 @@ class TrajectoryTable(Table):
     )
     body: str | None = Field(None, description="follow: the body that follows the path.")
     point: Vector | None = Field(None, description="follow: its point (m, in its frame); default its origin.")
-    guess: Positions | None = Field(
-        None, description=f'follow: pose that selects the branch (rad or "90 deg", m): {EACH}; default 0.'
-    )
     center: Numbers | None = Field(
         None, description="follow, tool_circle: a circle about these values of the coordinates (m)."
     )

@@ -10,6 +10,9 @@
 ('quantile',)
 """
 
+from typing import TYPE_CHECKING
+
+from kinetree.other_names import names_of
 from kinetree.sweeps.analysis import (
     Convergence,
     Optimum,
@@ -36,6 +39,9 @@ __all__ = [
     "sensitivity",
     "sweep_status",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -6,8 +6,11 @@
 3.0
 """
 
+from typing import TYPE_CHECKING
+
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.other_names import names_of
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.circular import circle
 from kinetree.trajectories.combined import repeat, sequence
@@ -82,6 +85,9 @@ __all__ = [
     "tripod",
     "trot",
 ]
+
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
 
 
 def __dir__() -> list[str]:

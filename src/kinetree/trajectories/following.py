@@ -26,7 +26,8 @@ from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.tree import Integers
-from kinetree.state import State, coordinates
+from kinetree.other_names import checks_keywords
+from kinetree.state import Coordinates, State, coordinates
 from kinetree.trajectories.base import Trajectory
 
 PATH = ("x", "y", "z", "rx", "ry", "rz")
@@ -68,12 +69,13 @@ class FollowedMotion(Trajectory):
         return self.closure.motion(t, u)
 
 
+@checks_keywords
 def follow(
     mechanism: Mechanism,
     path: Trajectory,
     along: Sequence[str],
     *,
-    guess: ArrayLike,
+    q0: Coordinates,
     body: str | None = None,
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> FollowedMotion:
@@ -82,24 +84,24 @@ def follow(
     ``along`` says what the coordinates of the path are, as many as the mechanism has degrees of freedom. With
     a ``body``: "x", "y", "z" for the position in the world of the ``point`` (3,) of the body (m), and "rx",
     "ry", "rz" for its orientation: angles about the axes of the frame as rotated so far, in the order given,
-    zero as at the guess. Coordinates that are not named keep the values of the guess; without any angle the
+    zero as at ``q0``. Coordinates that are not named keep the values of ``q0``; without any angle the
     orientation is open. Without a body: names of joints of a mechanism with closed loops.
 
-    ``guess`` (n_dof,), a pose at which the path can begin, selects the branch. Positions, velocities and
+    ``q0`` (n_dof,), a pose at which the path can begin, selects the branch. Positions, velocities and
     accelerations of all joints belong together, so that the motion can be given to inverse dynamics,
     controllers and simulations.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.two_link(length=(0.4, 0.3))
     >>> around = kt.trajectories.circle([0.5, 0.1], 0.1, duration=2.0)
-    >>> motion = follow(arm, around, ["x", "y"], body="link2", point=(0.3, 0, 0), guess=[0.0, 1.0])
+    >>> motion = follow(arm, around, ["x", "y"], body="link2", point=(0.3, 0, 0), q0=[0.0, 1.0])
     >>> motion.at([0.0, 0.7]).qdd.shape, motion.gap < 1e-12
     ((2, 2), True)
     """
     names = _checked(mechanism, path, along)
-    start = np.array(coordinates(mechanism, guess, "guess"))
+    start = np.array(coordinates(mechanism, q0, "q0"))
     if start.ndim != 1:
-        raise InputError(f"guess must be one pose of {mechanism.n_dof} coordinates, got shape {start.shape}")
+        raise InputError(f"q0 must be one pose of {mechanism.n_dof} coordinates, got shape {start.shape}")
     start = assemble(mechanism, start)
     if body is None:
         if not mechanism.loops:

@@ -17,7 +17,8 @@ from kinetree.errors import InputError, KinetreeWarning, expect, shown, unknown_
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
-from kinetree.state import coordinates, independent_axes
+from kinetree.other_names import checks_keywords
+from kinetree.state import Coordinates, coordinates, independent_axes
 from kinetree.trajectories.base import Trajectory, positive
 from kinetree.trajectories.cycloidal import cycloid
 from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, quintic
@@ -54,13 +55,14 @@ TIMINGS: dict[str, Callable[[float], Trajectory]] = {
 }
 
 
+@checks_keywords
 def tool_line(
     mechanism: Mechanism,
     tool: str,
     to: ArrayLike | None = None,
     duration: float | None = None,
     *,
-    start: ArrayLike,
+    q0: Coordinates,
     by: ArrayLike | None = None,
     orientation: str | ArrayLike = KEEP,
     free_axis: str | None = None,
@@ -70,7 +72,7 @@ def tool_line(
     timing: str = "quintic",
     limits: bool = True,
 ) -> TimedPath:
-    """The tool on a straight line from its position at ``start`` (n_dof,), to a point or by a vector (3,)
+    """The tool on a straight line from its position at ``q0`` (n_dof,), to a point or by a vector (3,)
     (m).
 
     ``tool`` names a body or frame; ``to`` is in the world. The ``orientation`` is constant ("keep"), rotates
@@ -85,13 +87,13 @@ def tool_line(
     exact: from derivatives of path and Jacobian. :func:`kinetree.fastest_timing` finds the fastest timing.
 
     >>> import kinetree as kt
-    >>> arm, start = kt.zoo.kuka_kr5(), [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]
-    >>> line = tool_line(arm, "link6", by=(0.0, 0.2, 0.1), duration=2.0, start=start)
+    >>> arm, q0 = kt.zoo.kuka_kr5(), [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]
+    >>> line = tool_line(arm, "link6", by=(0.0, 0.2, 0.1), duration=2.0, q0=q0)
     >>> x = kt.forward_kinematics(arm, line.at([0.0, 1.0, 2.0]).q)["link6"][1]
     >>> np.diff(x, axis=0).round(9).tolist()
     [[0.0, 0.1, 0.05], [0.0, 0.1, 0.05]]
     """
-    begin = _begin(mechanism, tool, start)
+    begin = _begin(mechanism, tool, q0)
     if to is not None and by is not None:
         raise InputError(
             "tool_line: give either to, a position in the world, or by, a displacement; not both"
@@ -108,12 +110,13 @@ def tool_line(
     return _timed(path, duration, speed, acceleration, timing)
 
 
+@checks_keywords
 def tool_circle(
     mechanism: Mechanism,
     tool: str,
     duration: float | None = None,
     *,
-    start: ArrayLike,
+    q0: Coordinates,
     center: ArrayLike | None = None,
     normal: str | ArrayLike = "z",
     turns: float = 1.0,
@@ -127,21 +130,21 @@ def tool_circle(
     timing: str = "quintic",
     limits: bool = True,
 ) -> TimedPath:
-    """The tool on a circle from where it is at ``start``: round a center, or on an arc through two places.
+    """The tool on a circle from where it is at ``q0``: round a center, or on an arc through two places.
 
     ``center`` (3,) is in the world (m); the circle is in the plane across ``normal`` through the tool, and
     is passed ``turns`` times, backward if negative. Instead, ``via`` and ``to`` (3,) are places on the
     arc. The ``orientation`` may also "turn" with the arc. The rest is as for :func:`tool_line`.
 
     >>> import kinetree as kt
-    >>> arm, start = kt.zoo.kuka_kr5(), [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]
-    >>> x = kt.forward_kinematics(arm, start)["link6"][1]
-    >>> round_ = tool_circle(arm, "link6", 3.0, start=start, center=x + (0.1, 0, 0), turns=0.5)
+    >>> arm, q0 = kt.zoo.kuka_kr5(), [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]
+    >>> x = kt.forward_kinematics(arm, q0)["link6"][1]
+    >>> round_ = tool_circle(arm, "link6", 3.0, q0=q0, center=x + (0.1, 0, 0), turns=0.5)
     >>> end = kt.forward_kinematics(arm, round_.at(3.0).q)["link6"][1]
     >>> bool(abs(end - x - (0.2, 0, 0)).max() < 1e-9)
     True
     """
-    begin = _begin(mechanism, tool, start)
+    begin = _begin(mechanism, tool, q0)
     arc = _arc(begin.position, center, normal, turns, via, to)
     if isinstance(orientation, str) and orientation == TURN:
         turn: Trajectory = straight(STILL, arc.angle * arc.normal)
@@ -153,13 +156,14 @@ def tool_circle(
     return _timed(path, duration, speed, acceleration, timing)
 
 
+@checks_keywords
 def tool_through(
     mechanism: Mechanism,
     tool: str,
     points: ArrayLike,
     duration: float | None = None,
     *,
-    start: ArrayLike,
+    q0: Coordinates,
     orientation: str | ArrayLike = KEEP,
     free_axis: str | None = None,
     hold: Sequence[str] = (),
@@ -168,21 +172,21 @@ def tool_through(
     timing: str = "quintic",
     limits: bool = True,
 ) -> TimedPath:
-    """The tool on a smooth curve from where it is at ``start`` through ``points`` (m, 3) in the world (m).
+    """The tool on a smooth curve from where it is at ``q0`` through ``points`` (m, 3) in the world (m).
 
     A cubic spline over the length of the chords, so that accelerations are continuous, without a stop at the
     points between. ``orientation`` stays ("keep"), is "free", becomes one of the end (3, 3), or one at every
     point (m, 3, 3); the rest is as for :func:`tool_line`.
 
     >>> import kinetree as kt
-    >>> arm, start = kt.zoo.kuka_kr5(), [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]
-    >>> x = kt.forward_kinematics(arm, start)["link6"][1]
-    >>> curve = tool_through(arm, "link6", x + np.array([[0.1, 0.1, 0], [0.2, 0, 0]]), 3.0, start=start)
+    >>> arm, q0 = kt.zoo.kuka_kr5(), [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]
+    >>> x = kt.forward_kinematics(arm, q0)["link6"][1]
+    >>> curve = tool_through(arm, "link6", x + np.array([[0.1, 0.1, 0], [0.2, 0, 0]]), 3.0, q0=q0)
     >>> end = kt.forward_kinematics(arm, curve.at(3.0).q)["link6"][1]
     >>> bool(abs(end - x - (0.2, 0, 0)).max() < 1e-9)
     True
     """
-    begin = _begin(mechanism, tool, start)
+    begin = _begin(mechanism, tool, q0)
     x = finite(numbers(points, "points"), "points")
     if x.ndim != 2 or x.shape[1] != 3 or not len(x):
         raise InputError(f"points must have shape (m, 3) with m of at least 1, got shape {x.shape}")
@@ -220,15 +224,15 @@ class _Begin(NamedTuple):
     rotation: Array
 
 
-def _begin(mechanism: Mechanism, tool: str, start: ArrayLike) -> _Begin:
+def _begin(mechanism: Mechanism, tool: str, q0: Coordinates) -> _Begin:
     expect_mechanism(mechanism)
     check_open(mechanism, "a tool's path")
     expect(tool, str, "tool", "the name of a body or frame")
     if tool == WORLD or mechanism.place_of(tool)[0] == WORLD:
         raise InputError(f"the tool '{tool}' is fixed in the world; name a body or frame that moves")
-    q = np.array(coordinates(mechanism, start, "start"))
+    q = np.array(coordinates(mechanism, q0, "q0"))
     if q.ndim != 1:
-        raise InputError(f"start must be one pose of {mechanism.n_dof} joints, got shape {q.shape}")
+        raise InputError(f"q0 must be one pose of {mechanism.n_dof} joints, got shape {q.shape}")
     R, p = forward_kinematics(mechanism, q)[tool]
     return _Begin(mechanism, tool, q, p, R)
 

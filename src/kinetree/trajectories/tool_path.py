@@ -32,7 +32,7 @@ class ToolPath(Trajectory):
 
     >>> import kinetree as kt
     >>> arm, pose = kt.zoo.ur5(), [0.0, -1.57, 1.57, -1.57, -1.57, 0.0]
-    >>> line = kt.trajectories.tool_line(arm, "tool0", by=(0, 0.1, 0), duration=2.0, start=pose)
+    >>> line = kt.trajectories.tool_line(arm, "tool0", by=(0, 0.1, 0), duration=2.0, q0=pose)
     >>> type(line.path).__name__, line.path.n_dof
     ('ToolPath', 6)
     """

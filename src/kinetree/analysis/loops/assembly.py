@@ -15,7 +15,8 @@ from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
-from kinetree.state import State, coordinates, random_state
+from kinetree.other_names import checks_keywords
+from kinetree.state import Coordinates, State, coordinates, random_state
 
 CLOSE = 1e-13  # gaps (m, sines) beside the mechanism's size at which Newton's iteration may end
 ITERATIONS = 100
@@ -30,10 +31,11 @@ HALVINGS = 12  # of a step of a motion, until its branch can be followed
 Hold = Sequence[str] | Mapping[str, float]
 
 
-def assemble(mechanism: Mechanism, guess: ArrayLike, hold: Hold = ()) -> Array:
-    """Coordinates (..., n_dof) near a rough guess at which all loops are closed.
+@checks_keywords
+def assemble(mechanism: Mechanism, q0: Coordinates, hold: Hold = ()) -> Array:
+    """Coordinates (..., n_dof) near ``q0`` at which all loops are closed.
 
-    ``hold`` names joints that keep the values of the guess, or maps names to values. Newton's iteration takes
+    ``hold`` names joints that keep the values of ``q0``, or maps names to values. Newton's iteration takes
     the step of least norm, shortened where it does not bring the gaps down.
 
     >>> import kinetree as kt
@@ -42,7 +44,7 @@ def assemble(mechanism: Mechanism, guess: ArrayLike, hold: Hold = ()) -> Array:
     [0.0, 0.984373, 4.314439]
     """
     expect_mechanism(mechanism)
-    q = np.array(coordinates(mechanism, guess, "guess"))
+    q = np.array(coordinates(mechanism, q0, "q0"))
     free = _freed(mechanism, q, hold)
     if not mechanism.loops:
         return q
@@ -196,6 +198,7 @@ def _refuse_families(mechanism: Mechanism, poses: list[Array], free: Flags) -> N
         )
 
 
+@checks_keywords
 def dependent_motion(
     mechanism: Mechanism,
     independent: Sequence[str],
@@ -203,18 +206,18 @@ def dependent_motion(
     qd: ArrayLike | None = None,
     qdd: ArrayLike | None = None,
     *,
-    guess: ArrayLike,
+    q0: Coordinates,
 ) -> State:
     """The whole motion that follows from some joints' motion, sample after sample on one branch.
 
     ``q`` (samples, k) of the ``independent`` joints, with rates and accelerations of the same shape;
-    ``guess`` (n_dof,) selects the branch at the first sample. Returns positions, velocities and accelerations
+    ``q0`` (n_dof,) selects the branch at the first sample. Returns positions, velocities and accelerations
     of all joints, (samples, n_dof): J_d qd_d = -J_i qd_i, J_d qdd_d = -J_i qdd_i - bias.
 
     >>> import kinetree as kt
     >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
     >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
-    >>> kt.loops.dependent_motion(bar, ["crank_pivot"], [[0.0], [0.1]], guess=q).q.shape
+    >>> kt.loops.dependent_motion(bar, ["crank_pivot"], [[0.0], [0.1]], q0=q).q.shape
     (2, 3)
     """
     expect_mechanism(mechanism)
@@ -228,7 +231,7 @@ def dependent_motion(
     accelerations = np.zeros_like(given) if qdd is None else _samples(qdd, len(chosen), "qdd", len(given))
     free = np.ones(mechanism.n_dof, dtype=bool)
     free[chosen] = False
-    start = np.array(coordinates(mechanism, guess, "guess"))
+    start = np.array(coordinates(mechanism, q0, "q0"))
     start[chosen] = given[0]
     poses = np.zeros((len(given), mechanism.n_dof))
     poses[:, chosen] = given

@@ -100,15 +100,15 @@ class WalkingLaw:
         """What results call it."""
         return "WalkingLaw"
 
-    def start(self, mechanism: Mechanism, guess: ArrayLike | None = None) -> Array:
+    def start(self, mechanism: Mechanism, q0: ArrayLike | None = None) -> Array:
         """Coordinates (n_dof,) of the robot standing with bent knees on level ground at height zero.
 
-        ``guess`` (n_dof,) is a posture to look from, where the robot does not stand with its legs straight
+        ``q0`` (n_dof,) is a posture to look from, where the robot does not stand with its legs straight
         down at q = 0.
         """
         walker = self._walker(mechanism)
         width = max(self.width * walker.leg, walker.hip_width)
-        near = None if guess is None else np.array(guess, float)
+        near = None if q0 is None else np.array(q0, float)
         return standing(walker, self.height * walker.leg, width, near)
 
     def sampled(self, mechanism: Mechanism) -> RunningLaw:

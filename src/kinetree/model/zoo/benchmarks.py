@@ -39,7 +39,7 @@ def andrews_squeezer() -> Mechanism:
     for name, other, at in (("E3", k3, (0, -0.035, 0)), ("E4", k4, (0, -0.02, 0)), ("E6", k6, (0.02, 0, 0))):
         build.loop(name, k2, other, at_a=(-0.028, 0, 0), at_b=at)
     hook = (0.02, -0.018, 0)
-    build.spring("spring", "world", k3, (0.014, 0.072, 0), hook, stiffness=4530.0, rest_length=0.07785)
+    build.spring("spring", "world", k3, (0.014, 0.072, 0), hook, stiffness=4530.0, rest=0.07785)
     return build.build()
 
 
@@ -72,7 +72,7 @@ def flyball_governor() -> Mechanism:
         )
         rod = pivot.body(f"{name}_rod", arm)
         points = (0.05 * side, 0, 0), (0.5, 0, 0)
-        build.spring(f"{name}_coupler", slider, rod, *points, stiffness=8e5, damping=4e4, rest_length=0.5)
+        build.spring(f"{name}_coupler", slider, rod, *points, stiffness=8e5, damping=4e4, rest=0.5)
     return build.build()
 
 

@@ -30,6 +30,7 @@ from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.program import Program, Weighed
 from kinetree.motion.terms.contract import Acting, Constraint, LinearRows, Objective, PointForce, Term
 from kinetree.motion.terms.undriven import UndrivenJoints
+from kinetree.other_names import checks_keywords
 from kinetree.state import Wrench
 
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
@@ -41,6 +42,7 @@ Samples = int | ArrayLike | GaussSamples | AddedSamples
 LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | None
 
 
+@checks_keywords
 class Problem:
     """The motion of a mechanism that minimizes an objective and satisfies constraints.
 
@@ -286,13 +288,15 @@ def _refuse_further_loads(acting: Sequence[Acting]) -> None:
 
 
 def _listed(terms: Any, kind: type[Any], what: str) -> list[Any]:
+    if isinstance(terms, str):  # as in a study
+        terms = [terms]
     found = [terms] if isinstance(terms, kind) else list(terms) if isinstance(terms, Sequence) else [terms]
     for term in found:
         if not isinstance(term, kind):
             name = (
-                "an objective term such as Time()"
+                "an objective term such as kt.terms.Time()"
                 if kind is Objective
-                else "a constraint such as TorqueLimits()"
+                else "a constraint such as kt.terms.TorqueLimits()"
             )
             raise InputError(f"{what} must be terms; {term!r} is not {name}")
     return found
