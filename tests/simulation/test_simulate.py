@@ -389,6 +389,24 @@ def test_simulator_is_the_same_simulation():
         assert np.array_equal(motion.qd, run.qd.values)
 
 
+def test_actions_of_a_prepared_simulation_are_constant_torques():
+    """Each run has its own torques beside those of a law; the next one does not inherit them."""
+    rng = np.random.default_rng(2)
+    pd = kt.control.PD(np.zeros(ARM.n_dof), kp=5.0, kd=1.0)
+    for controller in (None, pd):
+        step = kt.simulation.Simulator(ARM, 0.05, times=2, controller=controller, rtol=1e-10)
+        free = step.run(START)
+        for action in rng.normal(size=(2, ARM.n_dof)):
+            law = None if controller is None else lambda t, q, qd, a=action: a - 5.0 * q - qd
+            run = kt.simulate(
+                ARM, START, duration=0.05, times=2, torque=action if law is None else law, rtol=1e-10
+            )
+            assert step.run(START, torque=action).q == pytest.approx(run.q.values, abs=1e-9)
+        assert np.array_equal(step.run(START).q, free.q)
+    with pytest.raises(kt.errors.InputError, match="torque must have shape"):
+        step.run(START, torque=np.zeros((1, ARM.n_dof)))
+
+
 def test_loops_are_not_left_open_silently():
     with pytest.raises(kt.errors.InputError, match=r"four_bar': loop 'crank_pin' is open by"):
         kt.simulate(kt.zoo.four_bar(), [0.1, 0.2, 0.3])
