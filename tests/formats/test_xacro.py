@@ -350,3 +350,20 @@ def test_only_inside_holds_macros_and_packages(tmp_path):
     with pytest.raises(FileError, match="package 'other' is neither"):
         kt.run(study, only_inside=True)
     assert kt.load(home / "arm.urdf").body_names == ("base",)
+
+
+def test_calls_that_were_left_in_an_expanded_file_are_ignored(tmp_path):
+    """An expanded .urdf has no macros: a call in it does nothing. Where there are macros, it is a typo."""
+    robot = f'{HEAD}<link name="base"/><xacro:sensor parent="base"/></robot>'
+    path = tmp_path / "r.urdf"
+    path.write_text(robot)
+    with pytest.warns(kt.KinetreeWarning, match=r"calls of xacro macros \(sensor\)"):
+        assert kt.load(path).body_names == ("base",)
+    with pytest.raises(FileError, match="the macro 'sensor' is called"):
+        kt.load(path, strict=True)
+    path.write_text(robot.replace("<link", '<xacro:macro name="sensors" params="parent"/><link'))
+    with pytest.raises(FileError, match="Did you mean 'sensors'"):
+        kt.load(path)
+    (tmp_path / "r.xacro").write_text(robot)
+    with pytest.raises(FileError, match="unknown macro 'sensor'"):
+        kt.load(tmp_path / "r.xacro")

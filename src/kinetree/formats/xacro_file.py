@@ -344,6 +344,10 @@ class _Expansion:
     def _call(self, name: str, element: Element, target: Element, scope: Scope) -> None:
         """Put the body of a macro in place of its call."""
         found = scope.macro(name)
+        if found is None and self.top.suffix.lower() != SUFFIX and not _macro_names(scope):
+            message = f"{self.place}: the macro '{cut(name)}' is called, but the file has no macros"
+            self.passed.note("unknown-element", f"calls of xacro macros ({cut(name)})", message)
+            return
         if found is None:
             raise Fault(unknown_name("macro", name, _macro_names(scope)))
         around, macro = found
