@@ -349,3 +349,34 @@ def test_saved_mechanisms_of_the_zoo_have_no_errors(tmp_path):
         path = tmp_path / f"{name}.toml"
         kt.save(kt.zoo.by_name(name), path)
         assert [x for x in check_mechanism_file(path) if x.severity == "error"] == []
+
+
+def test_what_real_robots_have_is_not_suspicious():
+    """Wheels that turn fast, telescopes, and small parts of which only a mesh is known."""
+    from dataclasses import replace
+
+    from kinetree.model.suspicions import suspicions
+
+    build = kt.Builder("robot")
+    base = build.world.revolute("wheel", axis="y", velocity_limit=100.0).body(
+        "base", kt.Inertia.box(5.0, (1, 1, 1))
+    )
+    first = base.prismatic("boom1", axis="x", lower=0.0, upper=0.5).body(
+        "tube1", kt.Inertia.rod(1.0, (0.3, 0, 0))
+    )
+    second = first.prismatic("boom2", axis="x", lower=0.0, upper=0.5).body(
+        "tube2", kt.Inertia.rod(1.0, (0.3, 0, 0))
+    )
+    flange = kt.Inertia(0.1879, (0, 0, -0.00116), (9.89e-5, 9.89e-5, 1.32e-4))
+    second.revolute("wrist", axis="z", at=(0.3, 0, 0), lower=-1.0, upper=1.0, velocity_limit=90.0).body(
+        "flange", flange
+    )
+    robot = build.build()
+    mesh = kt.model.Shape("mesh", (1, 1, 1), file="flange.stl")
+    links = [
+        replace(x, body=replace(x.body, shapes=(mesh,))) if x.body.name == "flange" else x
+        for x in robot.links
+    ]
+    found = {(x.rule, x.name) for x in suspicions(replace(robot, links=tuple(links)))}
+    assert found == {("degrees-as-radians", "wrist")}
+    assert ("inertia-does-not-fit", "flange") in {(x.rule, x.name) for x in suspicions(robot)}

@@ -427,3 +427,14 @@ def test_a_state_that_leaves_loops_open_by_a_little_is_assembled():
     assert kinetree("new", "study", "mine", "--model", "linkage.toml", "--duration", 0.1).exit_code == 0
     result = kinetree("run", "mine.toml")
     assert result.exit_code == 0, result.output
+
+
+def test_a_study_of_an_arm_too_weak_for_its_weight_passes(folder):
+    """Torques within the effort limits do not hold it: what falls is not judged by the speed of its drives."""
+    build = kt.Builder("weak")
+    arm = kt.Inertia.rod(5.0, (1.0, 0, 0))
+    build.world.revolute("lift", axis="y", velocity_limit=1.0, effort_limit=10.0).body("arm", arm)
+    kt.save(build.build(), "weak.toml")
+    assert kinetree("new", "study", "hold", "--model", "weak.toml", "--yes").exit_code == 0
+    assert "do not hold lift" in Path("hold.toml").read_text()
+    assert kinetree("run", "hold.toml", "--quiet").exit_code == 0

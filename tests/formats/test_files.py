@@ -265,3 +265,8 @@ def test_urdf_options_go_through_load(tmp_path: Path) -> None:
     kt.save(fixed, tmp_path / "kuka.toml")
     with pytest.raises(kt.errors.InputError, match=r"floating_base is not an option for \.toml files"):
         kt.load(tmp_path / "kuka.toml", floating_base=True)
+
+
+def test_opensim_models_are_refused_with_a_way_out(tmp_path):
+    with pytest.raises(FileError, match="converts them to MJCF"):
+        kt.load(tmp_path / "gait.osim")

@@ -157,7 +157,8 @@ def draw(
     state: Annotated[
         str | None,
         typer.Option(
-            help="Named state of the model (a keyframe); else 'home', if there is one.", metavar="NAME"
+            help="Named state of the model (a keyframe); default 'home', else the first.",
+            metavar="NAME",
         ),
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Show the names of the joints.")] = False,

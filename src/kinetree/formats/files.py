@@ -24,6 +24,10 @@ READ_OPTIONS: dict[str, tuple[str, ...]] = {
 READ_OPTIONS[".urdf"] = ("floating_base", "packages", "root", *READ_OPTIONS[".xml"])
 READ_OPTIONS[".sdf"] = READ_OPTIONS[".world"] = READ_OPTIONS[".urdf"]
 READ_OPTIONS[".urdf"] = READ_OPTIONS[".xacro"] = (*READ_OPTIONS[".urdf"], "arguments")
+OPENSIM = (
+    "; OpenSim models are not read: myoconverter (MyoSuite) converts them to MJCF; kinetree.zoo.human() is "
+    "a person of any size"
+)
 PathLike = str | os.PathLike[str]
 Format = TypeVar("Format", bound=Callable[..., object])
 
@@ -225,9 +229,8 @@ def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     suffix = path.suffix.lower()
     if suffix not in formats:
         stated = f"the suffix '{path.suffix}'" if suffix else "no suffix"
-        raise FileError(
-            f"{path}: has {stated}; a mechanism can be {verb} as {listed(formats)}{_zoo_hint(path, verb)}"
-        )
+        hint = OPENSIM if suffix == ".osim" else _zoo_hint(path, verb)
+        raise FileError(f"{path}: has {stated}; a mechanism can be {verb} as {listed(formats)}{hint}")
     return formats[suffix]
 
 

@@ -82,7 +82,8 @@ def _degrees(mechanism: Mechanism) -> Iterator[Suspicion]:
                         "degrees-as-radians", "joint", joint.name, key,
                         f'{message}; if degrees are meant, write "{x:g} deg" (URDF: {np.radians(x):.6g})',
                     )  # fmt: skip
-        for x in joint.velocity_limit[turning]:
+        rolls = not np.isfinite([joint.lower, joint.upper]).any()  # wheels and rotors are fast
+        for x in () if rolls else joint.velocity_limit[turning]:
             if np.isfinite(x) and x > FAST and looks_like_degrees(x):
                 yield Suspicion(
                     "degrees-as-radians", "joint", joint.name, "velocity_limit",
@@ -164,6 +165,8 @@ def inertia_suspicions(mechanism: Mechanism) -> Iterator[Suspicion]:
                 f"largest is the sum of the others, as for an infinitely thin plate",
             )  # fmt: skip
         radius = _radius_of_gyration(link)
+        if any(shape.kind == "mesh" for shape in link.body.shapes):  # of unknown size: as water
+            size = max(size, 2.0 * (inertia.mass / 1000.0) ** (1 / 3))
         if size > 0.0 and not SMALLEST_PART * size <= radius <= LARGEST_PART * size:
             word = "larger" if radius > size else "smaller"
             yield Suspicion(
@@ -209,7 +212,7 @@ def _limits(mechanism: Mechanism) -> Iterator[Suspicion]:
 
 
 def _same_axes(mechanism: Mechanism) -> Iterator[Suspicion]:
-    """Two joints of one degree of freedom that do the same: a link of no length between them."""
+    """Two joints of one degree of freedom that do the same: a link of no length, but for telescopes."""
     links = {link.body.name: link for link in mechanism.links}
     for link in mechanism.links:
         parent = links.get(link.parent)
@@ -219,7 +222,12 @@ def _same_axes(mechanism: Mechanism) -> Iterator[Suspicion]:
             continue
         before, axis = parent.joint.axes[0], link.placement.rotation @ link.joint.axes[0]
         parallel = _distance(axis, before) < 1e-9
-        if parallel and (link.joint.is_slide or _distance(link.placement.position, before) < 1e-9):
+        telescope = link.joint.is_slide and np.isfinite([link.joint.upper, parent.joint.upper]).all()
+        if (
+            parallel
+            and not telescope
+            and (link.joint.is_slide or _distance(link.placement.position, before) < 1e-9)
+        ):
             yield Suspicion(
                 "zero-length-link", "joint", link.joint.name, "at",
                 f"joint '{link.joint.name}' has the same axis as '{parent.joint.name}' before it: link "

@@ -22,7 +22,7 @@ from kinetree.report.looks import Look
 from kinetree.report.shapes import shape_faces
 from kinetree.state import coordinates
 
-HOME = "home"  # the state that a mechanism is shown in, if it has one of this name
+HOME = "home"  # the state that a mechanism is shown in, if it has one of this name; else its first one
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +123,16 @@ class Skeleton:
         return [body for body in self.bodies if body.mass > 0 and (plain or body.is_plain)]
 
 
+def shown_state(mechanism: Mechanism) -> str | None:
+    """The name of the state that a mechanism is shown in; None if it has none."""
+    return HOME if HOME in mechanism.states else next(iter(mechanism.states), None)
+
+
 def resting_pose(mechanism: Mechanism) -> Array:
-    """The q (n_dof,) of its state 'home', else the allowed one nearest to zero with closed loops."""
-    if HOME in mechanism.states:
-        return np.array(mechanism.states[HOME].q)
+    """The q (n_dof,) of its state 'home' or its first, else that nearest to zero with closed loops."""
+    state = shown_state(mechanism)
+    if state is not None:
+        return np.array(mechanism.states[state].q)
     joints = [link.joint for link in mechanism.links if link.joint.mimic is None]
     if not mechanism.n_dof:
         return np.zeros(0)

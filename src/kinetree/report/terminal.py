@@ -25,6 +25,7 @@ from kinetree.model.spring import Spring
 from kinetree.study.demo import Demo
 
 NAME, QUIET = "bold", "dim"
+FEW = 4  # contact points of a body that are named
 MOST, DEEPEST = 100, 12  # bodies that are drawn, one below the other and one on the other
 
 
@@ -46,9 +47,19 @@ def mechanism_report(mechanism: Mechanism) -> Group:
         springs = [f"{x.name} ({x.body_a} - {x.body_b}: {_strength(x)})" for x in mechanism.springs]
         parts.append(_listed("Springs", springs))
     if mechanism.contact_points:
-        points = [f"{point.name} ({point.body})" for point in mechanism.contact_points]
-        parts.append(_listed("Contact points", points))
+        parts.append(_listed("Contact points", _points_of_bodies(mechanism)))
     return Group(*parts)
+
+
+def _points_of_bodies(mechanism: Mechanism) -> list[str]:
+    """Names of contact points with their bodies; of bodies with many, their number."""
+    names: dict[str, list[str]] = {}
+    for point in mechanism.contact_points:
+        names.setdefault(point.body, []).append(point.name)
+    return [
+        f"{', '.join(own)} ({body})" if len(own) <= FEW else f"{len(own)} points ({body})"
+        for body, own in names.items()
+    ]
 
 
 def _strength(spring: Spring) -> str:

@@ -227,11 +227,18 @@ def _holding(mechanism: Mechanism, start: np.ndarray) -> list[str]:
     shown = np.array([float(f"{x:.4g}") for x in start])  # as it is written
     still = np.zeros(mechanism.n_dof)
     tau = np.where(mechanism.driven, inverse_dynamics(mechanism, shown, still, still), 0.0)
+    weak = listed(mechanism.joint_names[k] for k in np.flatnonzero(np.abs(tau) > mechanism.effort_limit))
     tau = np.clip(tau, -mechanism.effort_limit, mechanism.effort_limit)
     held = ", ".join(f"{x + 0.0:.12g}" for x in tau)
+    falls = [
+        "",
+        "[verdicts]",
+        f"velocity = false  # within their effort limits, drives do not hold {weak} here",
+    ]
     return [
         "[torque]  # without this table there are none: it falls, faster than its drives may turn",
         f"constant = [{held}]  # N m, N: holds the weight",
+        *(falls if weak != "none" else []),
     ]
 
 

@@ -12,7 +12,7 @@ from kinetree.analysis.energy import center_of_mass, potential_energy
 from kinetree.analysis.inverse import gravity_torque
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.skeleton import HOME, gaps, skeleton
+from kinetree.report.skeleton import gaps, shown_state, skeleton
 from kinetree.simulation.standing import can_stand, standing
 from kinetree.state import independent_axes
 from kinetree.viewer.standing import rest
@@ -82,7 +82,7 @@ class PosePanel:
         self.state = None
         if names:
             self.state = gui.add_dropdown(
-                "State", (SLIDERS, *names), initial_value=HOME if HOME in names else SLIDERS,
+                "State", (SLIDERS, *names), initial_value=shown_state(mechanism),
                 hint="Named poses of the model",
             )  # fmt: skip
             self.state.on_update(lambda event: self._take_state())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kinetree.algebra.arrays import Array
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.skeleton import HOME, resting_pose
+from kinetree.report.skeleton import resting_pose
 from kinetree.simulation.standing import standing
 
 
 def rest(mechanism: Mechanism) -> Array:
-    """The pose (n_dof,) that a page begins with: the state 'home', or one near zero, put on the ground."""
+    """The pose (n_dof,) that a page begins with: a state, or one near zero, put on the ground."""
     q = resting_pose(mechanism)
-    return q if HOME in mechanism.states else standing(mechanism, q)
+    return q if mechanism.states else standing(mechanism, q)
