@@ -305,7 +305,7 @@ BAD = {
     "NaN position": (lambda: Boundary("start", [np.nan] * 6), "finite"),
     "position of too many": (lambda: Boundary("start", [0.0] * 5), "6, one per joint"),
     "boundary of unknown joint": (lambda: Boundary("end", {"elbow": 1.0}), "unknown joint 'elbow'"),
-    "unknown body": (lambda: ReactionLimit("hand", 1.0), "unknown body 'hand'"),
+    "unknown body": (lambda: ReactionLimit("hand", 1.0), "unknown body or joint 'hand'"),
     "unknown part": (lambda: ReactionLimit(HAND, 1.0, "torsion"), "unknown part 'torsion'"),
     "negative norm": (lambda: ReactionLimit(HAND, -1.0), "positive bound"),
     "component bounds": (lambda: ReactionLimit(HAND, 1.0, "fx", lower=2.0), "lower bound 2 is above"),

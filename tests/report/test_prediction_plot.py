@@ -55,7 +55,7 @@ def test_forces_and_their_limit():
     figure = found.plot("q", "force")
     force = figure.axes[1]
     expected = np.linalg.norm(found.reaction[:, 1, :3], axis=1)
-    assert np.allclose(of_kind(force, "link2")[0].get_ydata(), expected)
+    assert np.allclose(of_kind(force, "joint2")[0].get_ydata(), expected)
     assert [line.get_ydata()[0] for line in of_kind(force, "limit")] == [25.0]
     assert of_kind(force, "reached")
     assert [line.get_ydata()[0] for line in of_kind(figure.axes[0], "limit")] == [-2.1]
@@ -64,7 +64,7 @@ def test_forces_and_their_limit():
 def test_internal_forces_look_as_in_the_documents():
     """[Barman2020], section 4: two peaks; the force in the first joint is the larger one until both merge."""
     found = kt.predict(minimum_time())
-    lines = [of_kind(found.plot("force").axes[0], name)[0].get_ydata() for name in ("link1", "link2")]
+    lines = [of_kind(found.plot("force").axes[0], name)[0].get_ydata() for name in ("joint1", "joint2")]
     early = found.t < 0.04
     assert (lines[0][early] > lines[1][early]).all()
     assert lines[0][-1] == pytest.approx(lines[1][-1], rel=0.1)

@@ -202,7 +202,7 @@ BAD = {
         START + END + '[[load]]\nbody = "link2"\nforce = [[0, 0, 0], [1, 0, 0]]\ntimes = [0, 1]',
         "not by 'times'",
     ),
-    "unknown body": (START + END + '[[predict.reaction_limit]]\nbody = "hand"\nupper = 3.0', "body 'hand'"),
+    "unknown body": (START + END + '[[predict.reaction_limit]]\nbody = "hand"\nupper = 3.0', "joint 'hand'"),
     "unknown part": (START + END + '[[predict.reaction_limit]]\nbody = "link1"\nupper = 3\npart = ""', "''"),
     "lower above upper": (
         START + END + '[[predict.reaction_limit]]\nbody = "link1"\nupper = 3.0\nlower = 4.0\npart = "fx"',

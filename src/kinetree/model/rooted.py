@@ -84,6 +84,23 @@ def _still_there(actuators: Sequence[Actuator], links: Sequence[Link]) -> tuple[
     return tuple(x for x in actuators if all(dof in dofs for dof, _ in x.gears))
 
 
+def carried_bodies(mechanism: Mechanism) -> dict[str, str]:
+    """Which body each joint carries, by the name of the joint: that depends on the root of the tree.
+
+    A joint that was taken apart into axes, such as "hip.flexion" and "hip.rotation", is also "hip", which
+    carries the first body of it: those between its axes are at one place and have no mass.
+
+    >>> import kinetree as kt
+    >>> robot = kt.zoo.quadruped()
+    >>> carried_bodies(robot)["knee1"], carried_bodies(robot.rooted_at("shank1"))["knee1"]
+    ('shank1', 'thigh1')
+    """
+    found = {link.joint.name: link.body.name for link in mechanism.links}
+    for link in mechanism.links:
+        found.setdefault(link.joint.name.partition(".")[0], link.body.name)
+    return found
+
+
 def frame_in(source: Mechanism, target: Mechanism, body: str) -> Placement:
     """The frame that a body has in the target, seen from the frame it has in the source.
 

@@ -221,7 +221,7 @@ OBJECTIVES: tuple[Declared, ...] = (
     Declared("Jerk", "jerk", "squared third derivatives of the joints", (_JOINTS, _WEIGHTS), objective=True),
     Declared(
         "SquaredReaction", "squared_reaction", "squared force or moment inside a joint",
-        (_body("Name of the body whose joint it is"), _PART),
+        (_body("Name of the joint, or of the body that it carries"), _PART),
         objective=True,
     ),
     Declared(
@@ -329,7 +329,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
     Declared(
         "ReactionLimit", "reaction_limit", "a limit of the force or moment inside a joint",
         (
-            _body("Name of the body whose joint it is"),
+            _body("Name of the joint, or of the body that it carries"),
             Parameter("upper", "number", "Largest norm, or upper bound of a component", unit="N, N m"),
             _PART,
             Parameter("lower", "number", "Lower bound of a component", None, "N, N m", "default -upper"),

@@ -17,8 +17,10 @@ from kinetree.errors import InputError, listed
 from kinetree.model.body import Shape
 from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.rooted import carried_bodies
 from kinetree.result.opensim import GROUND
 from kinetree.result.result import Result
+from kinetree.result.variables import AT_JOINT, NET_REACTION
 
 MOST_FRAMES = 300
 POSITIONS = ("q", "q_reference")
@@ -91,7 +93,8 @@ class Frames:
     them: forces of the ground ``contact_force`` (T, C, 3) in N at ``contact_position`` (T, C, 3), whether a
     point is ``touching`` (T, C), or the ground's force on feet ``foot_force`` (T, F, 3) at ``foot_point``
     (T, F, 3); the ``center_of_pressure`` (T, 3), NaN where there is none, and the force
-    of the parent on each body at its origin, ``reaction`` (T, B, 3) in N. ``rows`` (T,) are the samples of
+    of the parent on each body at its origin, ``reaction`` (T, B, 3) in N; of a person, that of the proximal
+    on the distal body, whichever of them the tree carries. ``rows`` (T,) are the samples of
     the result that were taken, ``q`` (T, n_dof) their coordinates.
     """
 
@@ -172,7 +175,6 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
     touching = _taken(result, "touching", motion, rows)
     if touching is None and force is not None:
         touching = np.linalg.norm(force, axis=-1) > 0.0
-    reaction = _taken(result, "reaction", motion, rows)
     return Frames(
         names[motion],
         time[rows],
@@ -185,7 +187,7 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
         force,
         None if touching is None else touching.astype(bool),
         _center_of_pressure(result, motion, rows, contacts, force, plane),
-        None if reaction is None else np.einsum("tbij,tbj->tbi", poses.rotation, reaction[..., :3]),
+        _reaction(result, motion, rows, poses.rotation),
         plane,
         *(_feet(result, motion, rows) if force is None else (None, None)),
     )
@@ -264,6 +266,18 @@ def _taken(result: Result, name: str, motion: int, rows: np.ndarray) -> Array | 
         return None
     taken: Array = _values(result, result[name], motion)[rows]
     return taken
+
+
+def _reaction(result: Result, motion: int, rows: np.ndarray, rotation: Array) -> Array | None:
+    """Forces (T, B, 3) in the joints, in the world, at the origins of the bodies that the joints carry."""
+    named = _taken(result, NET_REACTION, motion, rows)
+    if named is None:
+        reaction = _taken(result, "reaction", motion, rows)
+        return None if reaction is None else np.einsum("tbij,tbj->tbi", rotation, reaction[..., :3])
+    carried, found = carried_bodies(result.mechanism), np.zeros((*rotation.shape[:2], 3))
+    for k, joint in enumerate(result[AT_JOINT].values):
+        found[:, result.mechanism.body_index(carried[str(joint)])] = named[:, k, :3]
+    return found
 
 
 def _rows(time: Array, q: Array, most: int) -> np.ndarray:

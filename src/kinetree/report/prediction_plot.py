@@ -9,8 +9,10 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.active import ActiveBound
 from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.problem.reaction_axes import reaction_body
 from kinetree.motion.terms.contract import Rows, Steps
 from kinetree.motion.terms.force import UnknownForce
 from kinetree.report.palette import LINE_COLORS
@@ -27,7 +29,7 @@ PROFILES = {  # title, family of the limits, units of revolute and prismatic joi
 PARTS = (*PROFILES, "sought", "price", "force")
 USUAL = ("q", "tau", "sought", "price", "force")
 STEPS = 16  # of the curve of a price
-FORCE_LIMIT, FORCE_LABEL = "joint reaction limit", "force on "
+FORCE_LIMIT, FORCE_LABELS = "joint reaction limit", ("force on ", "force in ")
 LIMIT: dict[str, Any] = {"linestyle": (0, (5, 3)), "linewidth": 0.9, "alpha": 0.8, "gid": "limit"}
 REACHED: dict[str, Any] = {"alpha": 0.13, "linewidth": 0.0, "gid": "reached"}
 Bounds = dict[str, tuple[float, float]]
@@ -79,13 +81,22 @@ def _panels(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, 
         yield from _sought(prediction)
     elif part == "force":
         size = np.linalg.norm(prediction.reaction[..., :3], axis=-1)
-        lines = _lines(prediction.problem.mechanism.body_names, prediction.t, size)
-        panel = Panel("magnitude of the force in the joint of each body", "force", "N", lines)
+        mechanism = prediction.problem.mechanism
+        lines = _lines([link.joint.name for link in mechanism.links], prediction.t, size)
+        panel = Panel("magnitude of the force in each joint", "force", "N", lines)
         found = _bounds(prediction, FORCE_LIMIT).items()
-        bounds = {x.removeprefix(FORCE_LABEL): y for x, y in found if x.startswith(FORCE_LABEL)}
+        bounds = {_line_of(mechanism, x): y for x, y in found if x.startswith(FORCE_LABELS)}
         yield panel, bounds, FORCE_LIMIT
     else:
         yield from _profiles(prediction, part)
+
+
+def _line_of(mechanism: Mechanism, label: str) -> str:
+    """The line that a limit belongs to: that of its label, or of the joint whose force it limits."""
+    if not label.startswith(FORCE_LABELS):
+        return label
+    body = reaction_body(mechanism, label[len(FORCE_LABELS[0]) :])
+    return mechanism.link(body).joint.name if body in mechanism.body_names else body
 
 
 def _profiles(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, str]]:
@@ -152,14 +163,14 @@ def _price(bound: ActiveBound) -> Line:
 def _draw_bounds(ax: Any, prediction: Prediction, panel: Panel, bounds: Bounds, family: str) -> None:
     """Dashed limits that are in sight, and shades where they are reached."""
     shown = np.concatenate([line.values for line in panel.lines])
-    room = 0.6 * max(float(np.ptp(shown)), 1e-9)
+    room, mechanism = 0.6 * max(float(np.ptp(shown)), 1e-9), prediction.problem.mechanism
     for k, line in enumerate(panel.lines):
         color = LINE_COLORS[k % len(LINE_COLORS)]
         for bound in bounds.get(line.label, ()):
             if shown.min() - room <= bound <= shown.max() + room:
                 ax.axhline(bound, color=color, **LIMIT)
         for active in prediction.active:
-            if active.family == family and active.label.removeprefix(FORCE_LABEL) == line.label:
+            if active.family == family and _line_of(mechanism, active.label) == line.label:
                 half = (0.5, 1.0) if active.side == "upper" else (0.0, 0.5)
                 for first, last in active.intervals:
                     ax.axvspan(first, last, *half, color=color, **REACHED)

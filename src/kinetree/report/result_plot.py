@@ -27,6 +27,7 @@ from kinetree.report.panel import (
 )
 from kinetree.result.result import Result
 from kinetree.result.table import columns_of
+from kinetree.result.variables import AT_JOINT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -154,11 +155,12 @@ def drawn_names(result: Result) -> tuple[str, ...]:
 
 
 class _Chosen(NamedTuple):
-    """Joints, bodies and contact points to draw; None for all."""
+    """Degrees of freedom, bodies, contact points and whole joints to draw; None for all."""
 
     joint: list[str] | None
     body: list[str] | None
     contact: list[str] | None
+    at_joint: list[str] | None
 
 
 def _chosen(result: Result, joints: Sequence[str] | None, bodies: Sequence[str] | None) -> _Chosen:
@@ -167,18 +169,29 @@ def _chosen(result: Result, joints: Sequence[str] | None, bodies: Sequence[str] 
         if isinstance(given, str):
             raise InputError(f"{what} must be a list of names, got the text '{given}'")
     robot = result.mechanism
-    for joint in joints or ():
-        robot.joint_index(joint)
+    wanted = None if joints is None else [dof for joint in joints for dof in _dofs(result, joint)]
     for body in bodies or ():
         if body not in robot.body_names:
             raise InputError(unknown_name("body", body, robot.body_names))
     if bodies is not None:
         points = [point.name for point in robot.contact_points if point.body in bodies]
-        return _Chosen(None if joints is None else list(joints), list(bodies), points)
-    if joints is not None:
-        led_to = [x.body.name for x in robot.links if {*joints} & {*x.joint.dof_names}]
-        return _Chosen(list(joints), list(dict.fromkeys(led_to)), None)
-    return _Chosen(None, None, None)
+        return _Chosen(wanted, list(bodies), points, None)
+    if wanted is not None:
+        led_to = [x.body.name for x in robot.links if {*wanted} & {*x.joint.dof_names}]
+        named = result[AT_JOINT].values.tolist() if AT_JOINT in result else []
+        whole = [x for x in named if x in {dof.partition(".")[0] for dof in wanted}]
+        return _Chosen(wanted, list(dict.fromkeys(led_to)), None, whole)
+    return _Chosen(None, None, None, None)
+
+
+def _dofs(result: Result, joint: str) -> list[str]:
+    """A degree of freedom by its name, or all of a joint by the joint's."""
+    robot = result.mechanism
+    own = [dof for dof in robot.joint_names if dof.partition(".")[0] == joint]
+    if joint in robot.joint_names or not own:
+        robot.joint_index(joint)
+        return [joint]
+    return own
 
 
 def _default_panels(result: Result, chosen: _Chosen) -> list[Panel]:
@@ -223,8 +236,12 @@ def _array_panels(result: Result, name: str, array: Any, chosen: _Chosen) -> lis
         if labels is not None and dim in array.dims:
             array = array.sel({dim: labels})
     if not array.size:
-        bodies = listed(dict.fromkeys(point.body for point in result.mechanism.contact_points))
-        raise InputError(f"'{name}' has nothing for what is chosen; bodies with contact points: {bodies}")
+        if AT_JOINT in array.dims:
+            choices = f"joints: {listed(result[AT_JOINT].values.tolist())}"
+        else:
+            bodies = dict.fromkeys(point.body for point in result.mechanism.contact_points)
+            choices = f"bodies with contact points: {listed(bodies)}"
+        raise InputError(f"'{name}' has nothing for what is chosen; {choices}")
     time = result.dataset["time"].values
     columns = columns_of(name, array)
     inner = [len(array[dim]) for dim in array.dims if dim != "time"]

@@ -38,6 +38,7 @@ class Quantity(NamedTuple):
 
 
 TIME, JOINT, WRENCH = ("time",), ("time", "joint"), ("time", "body", "component")
+AT_JOINT, NET_REACTION, NET_FORCE = "at_joint", "net_joint_reaction", "net_joint_force"
 CONTACT, CONTACT_VECTOR = ("time", "contact"), ("time", "contact", "axis")
 
 KNOWN: dict[str, Quantity] = {
@@ -52,6 +53,12 @@ KNOWN: dict[str, Quantity] = {
     "qd_reference": Quantity(JOINT, "{q_unit}/s", "reference velocity"),
     "qdd_reference": Quantity(JOINT, "{q_unit}/s^2", "reference acceleration"),
     "reaction": Quantity(WRENCH, "{component_unit}", "wrench of the parent on the body, at its origin", True),
+    NET_REACTION: Quantity(
+        ("time", AT_JOINT, "component"),
+        "{component_unit}",
+        "wrench of the proximal on the distal body at the joint, without muscle forces, in world axes",
+    ),
+    NET_FORCE: Quantity(("time", AT_JOINT), "N", "magnitude of the net joint force, without muscle forces"),
     "wrench": Quantity(WRENCH, "{component_unit}", "external wrench on the body, at its origin"),
     "body_position": Quantity(("time", "body", "axis"), "m", "origin of the body in the world"),
     "center_of_mass": Quantity(("time", "axis"), "m", "center of mass of the whole mechanism"),

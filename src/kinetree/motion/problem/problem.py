@@ -21,7 +21,7 @@ from kinetree.motion.problem.branch import Branch, closed_profiles, first_pose
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples, given_samples
 from kinetree.motion.problem.model_limits import Limits, model_terms
 from kinetree.motion.problem.profile import Profiles
-from kinetree.motion.problem.reaction_axes import own_rows, with_reaction_axes
+from kinetree.motion.problem.reaction_axes import own_rows, reaction_body, with_reaction_axes
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import Duration, Unknowns
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
@@ -312,11 +312,8 @@ def _setting(
     terms: Sequence[Term],
     branch: Branch,
 ) -> Setting:
-    places = *mechanism.body_names, *(loop.name for loop in mechanism.loops)
-    for name in (name for term in terms for name in term.reactions()):
-        if name != "world" and name not in places:
-            raise InputError(f"joint reaction: {unknown_name('body', name, places)}")
-    closed = with_reaction_axes(mechanism, (name for term in terms for name in term.reactions()))
+    inside = {reaction_body(mechanism, name) for term in terms for name in term.reactions()}
+    closed = with_reaction_axes(mechanism, inside)
     extended = closed.opened()
     own, rest = own_rows(extended, mechanism.joint_names), np.zeros(extended.n_dof)
     if frozen is not None and not isinstance(frozen, Mapping):

@@ -15,13 +15,34 @@ import numpy as np
 
 from kinetree.algebra.bspline import Integers
 from kinetree.algebra.placement import Placement
+from kinetree.errors import InputError, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.rooted import carried_bodies
 from kinetree.model.spring import Spring
 
 SUFFIX = " (reaction)"
+
+
+def reaction_body(mechanism: Mechanism, name: str) -> str:
+    """The body that a joint of this name carries; names of bodies and loops, and "world", are their own.
+
+    A joint that was taken apart, such as into "hip.flexion" and "hip.rotation", carries the first body of it.
+
+    >>> import kinetree as kt
+    >>> reaction_body(kt.zoo.two_link(), "joint2"), reaction_body(kt.zoo.two_link(), "link2")
+    ('link2', 'link2')
+    """
+    bodies = mechanism.body_names
+    if name == WORLD or name in bodies or any(loop.name == name for loop in mechanism.loops):
+        return name
+    joints = carried_bodies(mechanism)
+    if name not in joints:
+        known = *bodies, *joints, *(loop.name for loop in mechanism.loops)
+        raise InputError(f"joint reaction: {unknown_name('body or joint', name, known)}")
+    return joints[name]
 
 
 def with_reaction_axes(mechanism: Mechanism, bodies: Iterable[str]) -> Mechanism:

@@ -16,7 +16,7 @@ from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.profile import RATES, Profiles
-from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows
+from kinetree.motion.problem.reaction_axes import own_rows, reaction_body, reaction_rows
 from kinetree.motion.problem.unknowns import Unknowns
 from kinetree.state import COMPONENTS
 
@@ -189,7 +189,7 @@ class Setting:
 
         Those that redundant constraints of closed loops leave undetermined are refused.
         """
-        found = reaction_rows(self.extended, body)
+        found = reaction_rows(self.extended, reaction_body(self.mechanism, body))
         if self.closure is not None:
             loose = [COMPONENTS[k] for k in np.flatnonzero(self.closure.undetermined(found))]
             wanted = [COMPONENTS[k] for k in np.arange(6)[components]]

@@ -11,6 +11,7 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError, shown, unknown_name
+from kinetree.motion.problem.reaction_axes import reaction_body
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At, Curves
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
@@ -24,10 +25,12 @@ ROUNDING = 1e-4  # of a norm near zero, as a fraction of its limit
 class ReactionLimit(Constraint):
     """Norm of the force, or of the moment, that a body's joint transmits; or one component of them.
 
-    ``body`` may name a loop, too: what its body a exerts on body b, in a's frame of the cut joint.
+    ``body`` is the body that the joint carries, or the joint: a person whose root is a foot has the knee
+    between shank and thigh, whichever of them it carries, so name the joint there. It may also name a loop:
+    what its body a exerts on body b, in a's frame of the cut joint.
 
     ``part`` "force" (N) or "moment" (N m) bounds the norm by ``upper``; a component "fx" .. "mz" in body axes
-    has ``lower`` (default -upper) and ``upper``.
+    has ``lower`` (default -upper) and ``upper``, and needs the name of that body.
 
     >>> ReactionLimit("link1", 25.0).family
     'joint reaction limit'
@@ -72,11 +75,18 @@ class ReactionLimit(Constraint):
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
         s = setting.where(self.at, self.family)
-        label = [f"{self.part} on {self.body}"]
+        own = self.body in (*setting.mechanism.body_names, *(x.name for x in setting.mechanism.loops))
+        label = [f"{self.part} {'on' if own else 'in'} {self.body}"]
         if self.part in PARTS:
             part, unit = PARTS[self.part]
             function: Function = TorqueNorm(setting.reaction(self.body, part), ROUNDING * self.upper)
         else:
+            if not own:
+                raise InputError(
+                    f"{self.family} of joint '{self.body}': a component such as '{self.part}' is in the axes "
+                    f"of a body: name the body that the joint carries, "
+                    f"'{reaction_body(setting.mechanism, self.body)}'"
+                )
             k = COMPONENTS.index(self.part)
             function, unit = Torque(setting.reaction(self.body, [k])), "N" if k < 3 else "N m"
         scale = max(abs(self.upper), abs(self.lower) if np.isfinite(self.lower) else 0.0, 1e-9)
@@ -86,6 +96,8 @@ class ReactionLimit(Constraint):
 
 class SquaredReaction(Objective):
     """Integral of the squared force or moment that a body's joint transmits, or of one component squared.
+
+    ``body`` is the body that the joint carries, or the joint.
 
     >>> from kinetree import terms
     >>> (0.5 * terms.SquaredReaction("fore")).weight

@@ -27,6 +27,7 @@ from kinetree.report.output import write_file
 from kinetree.report.panel import missing_note, zero_note
 from kinetree.result.result import Result
 from kinetree.result.summary import listed_unjudged
+from kinetree.result.variables import NET_REACTION
 from kinetree.result.verdict_names import VERDICTS
 
 ASSETS = files("kinetree.report.html") / "assets"
@@ -229,14 +230,15 @@ def _key(result: Result) -> Html:
     if motion.center_of_pressure is not None:
         entries += [("pressure", "center of pressure (ZMP)"), ("support", "support polygon")]
     if motion.reaction is not None:
-        entries += [("reaction", "joint force")]
+        net = NET_REACTION in result
+        entries += [("reaction", "net joint force on the distal body" if net else "joint force")]
     marks = [element("span", element("i", class_=f"swatch {name}"), words) for name, words in entries]
     return element("div", *marks, class_="over key")
 
 
 def _player(result: Result, names: tuple[str, ...]) -> Html:
     boxes = [("center", "center of mass", True)]
-    if {"contact_force", "ground_reaction", "reaction"} & {*result.variables}:
+    if {"contact_force", "ground_reaction", "reaction", NET_REACTION} & {*result.variables}:
         boxes.append(("forces", "forces", True))
     boxes.append(("follow", "camera follows", False))
     if len(result.time) > 1:

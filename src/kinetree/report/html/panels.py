@@ -15,6 +15,7 @@ from kinetree.report.limit_lines import limit_lines
 from kinetree.report.panel import Line, Panel, is_missing, is_zero, many_powers
 from kinetree.report.result_plot import drawn_names, result_panels
 from kinetree.result.result import Result
+from kinetree.result.variables import AT_JOINT, NET_FORCE, NET_REACTION
 
 MOST_NUMBERS = 160_000  # in all curves
 MOST_SAMPLES, FEWEST_SAMPLES = 1000, 60  # of one curve
@@ -33,7 +34,7 @@ COMPONENTS = (("f_x", "N"), ("f_y", "N"), ("f_z", "N"), ("m_x", "N m"), ("m_y", 
 MOST_COMPONENTS = 24  # bodies whose reactions are drawn component by component
 USUAL, PEAK, ROOM = 0.97, 4.0, 2.0  # share of the values that are no peaks; what is a peak; what is seen
 NOISE = 1e-13  # beside the largest value of the variable
-CUT = ("qdd", "tau", "contact force", "joint force", "joint_force", "q_error")  # drawn without their peaks
+CUT = ("qdd", "tau", "contact force", "joint force", "joint_force", NET_FORCE, "q_error")  # without peaks
 RUNAWAY = (*CUT, "q", "qd", "energy")  # and without motions that run away
 
 
@@ -259,6 +260,12 @@ def _loop_forces(result: Result) -> Iterator[Panel]:
 
 def _reactions(result: Result) -> Iterator[Panel]:
     """How large the forces in the joints are, and their components."""
+    if _over_time(result, NET_FORCE):
+        yield from result_panels(result, [NET_FORCE])
+        yield from _components(
+            result, NET_REACTION, AT_JOINT, "net {} of the proximal on the distal body, in world axes"
+        )
+        return
     if _over_time(result, "joint_force"):
         yield from result_panels(result, ["joint_force"])
     if "reaction" not in result or result["reaction"].dims != ("time", "body", "component"):
@@ -270,11 +277,14 @@ def _reactions(result: Result) -> Iterator[Panel]:
         part = "" if all_known else ", of the components that are determined"
         yield Panel(f"magnitude of the force in the joint of each body{part}", "joint force", "N", lines)
     yield from _loop_forces(result)
+    yield from _components(result, "reaction", "body", "{} of the parent on each body, in its frame")
+
+
+def _components(result: Result, name: str, dim: str, title: str) -> Iterator[Panel]:
+    """Forces and moments component by component, unless there are too many joints."""
+    names, values = result[dim].values.tolist(), result[name].values
     if len(names) > MOST_COMPONENTS:
         return
     for k, (component, unit) in enumerate(COMPONENTS):
-        own = [
-            Line(name, result.time.values, result["reaction"].values[:, b, k]) for b, name in enumerate(names)
-        ]
-        what = "force" if unit == "N" else "moment"
-        yield Panel(f"{what} of the parent on each body, in its frame", component, unit, own)
+        own = [Line(label, result.time.values, values[:, j, k]) for j, label in enumerate(names)]
+        yield Panel(title.format("force" if unit == "N" else "moment"), component, unit, own)

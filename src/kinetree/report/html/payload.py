@@ -21,6 +21,7 @@ from kinetree.report.panel import seen_events
 from kinetree.report.scene import Scene, SceneBody, SceneJoint, scene
 from kinetree.report.solid import Solid
 from kinetree.result.result import Result
+from kinetree.result.variables import NET_REACTION
 
 MOST_MOTIONS = 24
 MOST_NUMBERS = 200_000  # in all frames
@@ -70,7 +71,7 @@ def payload(result: Result, meshes: PathLike | None = None) -> dict[str, Any]:
 
 
 def _numbers_per_frame(result: Result, moving: Scene) -> int:
-    reactions = 3 * len(moving.bodies) if "reaction" in result else 0
+    reactions = 3 * len(moving.bodies) if {"reaction", NET_REACTION} & {*result} else 0
     return 7 * len(moving.bodies) + reactions + 7 * len(moving.contacts) + 7
 
 

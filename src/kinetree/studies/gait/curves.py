@@ -43,8 +43,8 @@ POWERS = {
     "ankle_power": CurveKind("ankle power", "W/kg", None, "ankle.flexion"),
 }
 REACTIONS = {
-    "hip_reaction": CurveKind("hip joint force", "BW", None, "hip"),
-    "knee_reaction": CurveKind("knee joint force", "BW", None, "knee"),
-    "ankle_reaction": CurveKind("ankle joint force", "BW", None, "ankle"),
+    "hip_reaction": CurveKind("net hip joint force", "BW", None, "hip"),
+    "knee_reaction": CurveKind("net knee joint force", "BW", None, "knee"),
+    "ankle_reaction": CurveKind("net ankle joint force", "BW", None, "ankle"),
 }
 ALL = ANGLES | FORCES | MOMENTS | POWERS | REACTIONS

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.errors import InputError, listed, shown
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.rooted import carried_bodies
 from kinetree.result.result import Result
+from kinetree.result.variables import AT_JOINT, NET_FORCE
 from kinetree.studies.gait.curves import ALL, ANGLES, FORCES, MOMENTS, POWERS, REACTIONS
 from kinetree.studies.gait.ground import FORCE
 
@@ -82,7 +83,7 @@ def gait_cycle(result: Result, leg: str = "right", steps: int | None = None) -> 
             parts = {f"{foot}_{kind.source}": _part(forces[foot], foot, kind.source) for foot in LEGS}
             curves[key] = stride.of(parts, kind.source) / (mass * GRAVITY)
         stance = stance_share(curves["force_vertical"])
-    if "reaction" in result:
+    if NET_FORCE in result or "reaction" in result:
         size = _joint_forces(result)
         for key, kind in REACTIONS.items():
             if all(f"{side}_{kind.source}" in size for side in LEGS):
@@ -189,15 +190,10 @@ def _part(force: Array, foot: str, direction: str) -> Array:
 
 
 def _joint_forces(result: Result) -> dict[str, Array]:
-    """Sizes of the forces in joints by their names, whichever body they carry."""
+    """Sizes of the net forces in joints by their names, whichever body they carry."""
+    if NET_FORCE in result:
+        names = [str(name) for name in result[AT_JOINT].values]
+        return dict(zip(names, np.asarray(result[NET_FORCE].values).T, strict=True))
     size = np.linalg.norm(np.asarray(result["reaction"].values)[..., :3], axis=-1)
     bodies = [str(name) for name in result["body"].values]
-    return {joint: size[:, bodies.index(body)] for joint, body in _carried(result.mechanism).items()}
-
-
-def _carried(mechanism: Mechanism) -> dict[str, str]:
-    """Which body each joint carries; the first axis stands for a joint that was taken apart."""
-    found: dict[str, str] = {}
-    for link in mechanism.links:
-        found.setdefault(link.joint.name.partition(".")[0], link.body.name)
-    return found
+    return {joint: size[:, bodies.index(body)] for joint, body in carried_bodies(result.mechanism).items()}

@@ -10,6 +10,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.model.rooted import carried_bodies
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.result.records import Check
 from kinetree.state import Wrench
@@ -53,9 +54,9 @@ class Course:
         """Forces and moments in all joints, (m, n_bodies, 6)."""
         return joint_reactions(self.mechanism, self.q, self.qd, self.qdd, self.pushes)
 
-    def joint_force(self, body: str) -> Array:
-        """Size of the net force in the joint of a body, (m,) in N."""
-        force = self.reactions[:, self.mechanism.body_index(body), :3]
+    def joint_force(self, joint: str) -> Array:
+        """Size of the net force in a joint, (m,) in N."""
+        force = self.reactions[:, self.mechanism.body_index(carried_bodies(self.mechanism)[joint]), :3]
         return np.asarray(np.linalg.norm(force, axis=1))
 
     @cached_property
@@ -79,11 +80,9 @@ class Course:
         """Joints that limbs end in, (m, 3) each in the world."""
         poses = self.poses
         found = {name: poses[name][1] for name in ("lumbar", "waist", "chest")}
-        for side in ("right", "left"):  # the right leg is passed upwards, the left one downwards
-            bodies = ("shank", "thigh", "pelvis") if side == "right" else ("foot", "shank", "thigh")
-            for joint, body in zip(("ankle", "knee", "hip"), bodies, strict=True):
-                name = body if body == "pelvis" else f"{side}_{body}"
-                found[f"{side}_{joint}"] = poses[name][1]
+        carried = carried_bodies(self.mechanism)
+        for joint in (f"{side}_{name}" for side in ("right", "left") for name in ("ankle", "knee", "hip")):
+            found[joint] = poses[carried[joint]][1]
         R, p = poses["chest"]
         found["neck"] = p + R @ self.who.neck
         return found
@@ -129,11 +128,11 @@ def _body(who: Lifter, course: Course) -> dict[str, Check]:
         "joints": Check.within(max(beyond, 0.0), 1e-6, "rad", "joints stay within their ranges"),
         "feet": Check.within(_left_foot(who, course), MOVES, "m", "the left foot stays where it is"),
     }
-    limits = {"back_force": ("lumbar",), "knee_force": ("right_thigh", "left_shank")}
-    for name, bodies in limits.items():
+    limits = {"back_force": ("lumbar",), "knee_force": ("right_knee", "left_knee")}
+    for name, joints in limits.items():
         limit = getattr(task, name)
         if limit is not None:
-            most = max(float(course.joint_force(body).max()) for body in bodies)
+            most = max(float(course.joint_force(joint).max()) for joint in joints)
             words = f"net force in the joint: {most:.0f} N of {limit:.0f} N; excess relative to the limit"
             found[name] = Check.within(max(most / limit - 1.0, 0.0), EXCESS, "1", words)
     return found

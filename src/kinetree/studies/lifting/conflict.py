@@ -51,7 +51,7 @@ def _how(name: str, course: Course) -> str:
         return f", with the zero-moment point {1e3 * off:.0f} mm outside the feet: the person falls over"
     if name == ReactionLimit.family:
         back = course.joint_force("lumbar").max()
-        knee = max(course.joint_force(body).max() for body in ("right_thigh", "left_shank"))
+        knee = max(course.joint_force(joint).max() for joint in ("right_knee", "left_knee"))
         return f", with {back:.0f} N in the back and {knee:.0f} N in a knee"
     lean = sum(factor * course.q[:, course.mechanism.joint_index(x)] for x, factor in TRUNK.items())
     return f", with a lean of {np.degrees(np.max(lean)):.0f} degrees"

@@ -32,6 +32,7 @@ from kinetree.studies.lifting.problem import BOX, DOWN, UP, Lifter, lifter, lift
 from kinetree.studies.lifting.repeated import checked_count
 from kinetree.studies.lifting.search import FINER, REFINED
 from kinetree.studies.lifting.task import MOST_POINTS, described
+from kinetree.studies.net_joints import with_net_joints
 from kinetree.studies.walking.ground import Ground
 from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
@@ -79,7 +80,8 @@ class LiftCycle(Verified):
             self.prediction.to_result(), Ground(force, point, moment, {}), settings, self.checks, "lifting", 0
         )
         found = replace(found, settings={**found.settings, "ground": self.ways[0].surroundings})
-        return _tiled(with_forces(found, self.joint_forces), repetitions)
+        found = with_net_joints(with_forces(found, self.joint_forces), self.ways[0].person)
+        return _tiled(found, repetitions)
 
     def __repr__(self) -> str:
         up, down = self.prediction.durations

@@ -24,10 +24,11 @@ from kinetree.studies.lifting.conflict import conflicts
 from kinetree.studies.lifting.problem import Lifter, lifter
 from kinetree.studies.lifting.search import Seeker, sought
 from kinetree.studies.lifting.task import Lifting, described
+from kinetree.studies.net_joints import with_net_joints
 from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
 
-JOINTS = {"back": "lumbar", "right_knee": "right_thigh", "left_knee": "left_shank"}
+JOINTS = {"back": "lumbar", "right_knee": "right_knee", "left_knee": "left_knee"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class Lift(Verified):
         )
         settings = {**found.settings, "ground": self.lifter.surroundings}
         found = replace(found, settings=settings, messages=(*self.conflicts, *found.messages))
-        return with_forces(found, self.joint_forces)
+        return with_net_joints(with_forces(found, self.joint_forces), self.lifter.person)
 
     def __repr__(self) -> str:
         word = self.prediction.word
@@ -77,7 +78,7 @@ class Lift(Verified):
 
 def joint_forces(course: Course) -> dict[str, Array]:
     """Size of the net force in the joints of back and knees, (m,) each in N."""
-    return {name: course.joint_force(body) for name, body in JOINTS.items()}
+    return {name: course.joint_force(joint) for name, joint in JOINTS.items()}
 
 
 def joint_force_variables(

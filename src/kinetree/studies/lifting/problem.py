@@ -360,8 +360,8 @@ def _body(task: Lifting, who: Lifter) -> list[Constraint]:
 
 
 def knees(task: Lifting) -> tuple[str, ...]:
-    """Bodies whose joints are the knees in the tree that is rooted at the right foot."""
-    return ("right_thigh",) if task.symmetric else ("right_thigh", "left_shank")
+    """The knees whose forces are limited; in symmetric lifts both have the same."""
+    return ("right_knee",) if task.symmetric else ("right_knee", "left_knee")
 
 
 def _box(task: Lifting, who: Lifter) -> list[Constraint]:

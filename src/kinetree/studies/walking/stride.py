@@ -26,6 +26,7 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.state import Wrench
 from kinetree.studies.gait.ground import ground_variables
+from kinetree.studies.net_joints import with_net_joints
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.conflict import first_step
 from kinetree.studies.walking.finer import with_further_instants
@@ -57,7 +58,7 @@ class Stride(Verified):
         return first, second
 
     def to_result(self) -> Result:
-        """Motion rooted at the pelvis, torques, joint reactions and ground reactions of the whole stride."""
+        """Motion rooted at the pelvis, torques, net joint and ground reactions of the whole stride."""
         parts = [_shown(self, k) for k in range(2)]
         first = slice(0, -1)  # the step ends as the next begins
         joined = {
@@ -75,10 +76,11 @@ class Stride(Verified):
         more, labels = ground_variables(force, point, moment)
         audit = {"solved": _solved(self.prediction), **self.checks}
         settings = {"walking": plain(asdict(self.task)), "steps": 2, "search": dict(self.prediction.asked)}
-        return build_result(
+        found = build_result(
             "predict", self.walkers[0].person, joined | more, coordinates=labels, settings=settings,
             audit=audit, statistics=phased_statistics(self.prediction), seconds=self.prediction.seconds,
         )  # fmt: skip
+        return with_net_joints(found, found.mechanism)
 
     def __repr__(self) -> str:
         task = self.task

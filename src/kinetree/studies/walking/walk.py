@@ -19,6 +19,7 @@ from kinetree.result.labelled import Unlabelled
 from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import KNOWN, Variable
+from kinetree.studies.net_joints import with_net_joints
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
 from kinetree.studies.walking.finer import with_further_instants
@@ -57,12 +58,13 @@ class Walk(Verified):
         return self.step.ground()
 
     def to_result(self) -> Result:
-        """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit.
+        """Motion, torques, net joint reactions, pushes of the ground on each foot, and the audit.
 
         ``tau`` are torques of inverse dynamics, as they are measured; with passive moments, ``tau_passive``
         and ``tau_active`` are the two parts of them.
         """
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
+        result = with_net_joints(result, self.walker.person)
         if not result.audit["objective"].passed:
             nodes = [2 * count for count in self.task.nodes]
             remedy = f"The integrals of the objective need more nodes in the phases: walk.nodes = {nodes}."
