@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from kinetree.other_names import names_of
 from kinetree.report.gait_plot import plot_gait
+from kinetree.result.opensim import OpenSimTable, read_opensim
 from kinetree.studies.gait.curves import ALL as CURVES
 from kinetree.studies.gait.cycle import GaitCycle, gait_cycle, stance_share
 from kinetree.studies.gait.ground import ground_variables
 from kinetree.studies.gait.measured import DATA_SETS, Measured, measured_squat, measured_walking
+from kinetree.studies.gait.opensim import human_coordinates, opensim_coordinates
 from kinetree.studies.gait.score import CurveScore, GaitScore, gait_score, vertical_peaks
 from kinetree.studies.gait.strides import strides
 
@@ -23,12 +25,16 @@ __all__ = [
     "GaitCycle",
     "GaitScore",
     "Measured",
+    "OpenSimTable",
     "gait_cycle",
     "gait_score",
     "ground_variables",
+    "human_coordinates",
     "measured_squat",
     "measured_walking",
+    "opensim_coordinates",
     "plot_gait",
+    "read_opensim",
     "stance_share",
     "strides",
     "vertical_peaks",

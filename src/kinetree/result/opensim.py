@@ -1,11 +1,15 @@
-"""Results as OpenSim tables: motions (.mot) and storage files (.sto)."""
+"""Results as OpenSim tables, motions (.mot) and storage files (.sto), and such tables read."""
 
 from __future__ import annotations
+
+import os
+from typing import NamedTuple
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import FileError, InputError, cut, listed, unknown_name
+from kinetree.formats.files import read_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
 from kinetree.state import independent_axes
@@ -64,6 +68,58 @@ def ground_text(result: Result) -> str:
     return opensim_table(
         f"{result.mechanism.name} {GROUND}", result, names, np.concatenate(columns, axis=1), False
     )
+
+
+class OpenSimTable(NamedTuple):
+    """A table of OpenSim: ``time`` (m,) in s, ``columns`` (m,) by name, whether angles are in ``degrees``."""
+
+    time: Array
+    columns: dict[str, Array]
+    degrees: bool
+
+
+def read_opensim(path: str | os.PathLike[str]) -> OpenSimTable:
+    r"""The table of a motion (.mot) or storage file (.sto) of OpenSim.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "step.mot")
+    >>> count = file.write_text("step\ninDegrees=yes\nendheader\ntime knee_angle_r\n0.0 10.0\n0.1 12.5\n")
+    >>> table = read_opensim(file)
+    >>> table.columns["knee_angle_r"].tolist(), table.degrees
+    ([10.0, 12.5], True)
+    """
+    lines = read_text(path).splitlines()
+    end = next((k for k, line in enumerate(lines) if line.strip().lower() == "endheader"), None)
+    if end is None or len(lines) < end + 2:
+        raise FileError(
+            f"{path}: is not an OpenSim table: a line 'endheader' and names of columns are needed"
+        )
+    stated = dict(line.replace(" ", "").lower().split("=", 1) for line in lines[:end] if "=" in line)
+    names = lines[end + 1].split()
+    if not names or names[0].lower() != "time" or len(set(names)) < len(names):
+        raise FileError(
+            f"{path}, line {end + 2}: is not a header 'time name1 name2 ...' with different names, got "
+            f"{cut(lines[end + 1])}"
+        )
+    rows = []
+    for number, line in enumerate(lines[end + 2 :], end + 3):
+        if line.strip():
+            rows.append(_numbers(line.split(), len(names), f"{path}, line {number}"))
+    values = np.array(rows, dtype=np.float64).reshape(-1, len(names))
+    columns = {name: values[:, k] for k, name in enumerate(names) if k}
+    return OpenSimTable(values[:, 0], columns, stated.get("indegrees") == "yes")
+
+
+def _numbers(words: list[str], count: int, where: str) -> list[float]:
+    if len(words) != count:
+        raise FileError(f"{where}: {count} numbers are needed, found {len(words)}")
+    try:
+        found = [float(word) for word in words]
+    except ValueError as reason:
+        raise FileError(f"{where}: must be numbers: {reason}") from None
+    if not np.isfinite(found).all():
+        raise FileError(f"{where}: numbers must be finite, got {cut(' '.join(words))}")
+    return found
 
 
 def _text(title: str, result: Result, values: Array, degrees: bool) -> str:
