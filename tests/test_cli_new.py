@@ -1,6 +1,7 @@
 """Files to begin with: made by options or by answers, clean, and running."""
 
 import json
+import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -220,6 +221,32 @@ def test_a_urdf_gets_feet_and_walks(tmp_path):
     assert json.loads(result.stdout.splitlines()[-1])["status"] == "ok", result.output
     knees = kt.load_result("walk.nc").q.sel(joint=["lf_kfe", "rh_kfe"]).values
     assert knees.max() < -0.8
+
+
+PUSH = """
+[[load]]
+body = "base"
+times = [0, 0.3, 0.301, 0.4, 0.401, 1]
+force = [[0, 0, 0], [0, 0, 0], [0, 150, 0], [0, 150, 0], [0, 0, 0], [0, 0, 0]]
+"""
+
+
+def test_joint_limits_of_the_file_act_when_a_walker_is_pushed(tmp_path):
+    """Without stops a knee that is pushed bends through."""
+    places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
+    legs = "".join(LEG.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    (tmp_path / "dog.urdf").write_text(URDF.format(legs=legs), encoding="utf-8")
+    for task in ("stand", "walk"):
+        assert kinetree("new", "study", task, "--model", "dog.urdf", "--duration", 1).exit_code == 0
+        assert "[stops]" in Path(f"{task}.toml").read_text()
+    text = Path("walk.toml").read_text() + PUSH
+    beyond = {}
+    for name in ("with", "without"):
+        Path(f"{name}.toml").write_text(text if name == "with" else re.sub(r"\[stops\](.+\n)+", "", text))
+        assert kinetree("run", f"{name}.toml").exit_code in (0, 3)
+        knees = kt.load_result(f"{name}.nc").q.sel(joint=[f"{x}_kfe" for x in places]).values
+        beyond[name] = max(knees.max() + 0.8, -2.6 - knees.min())
+    assert beyond["with"] < 0.1 < 0.5 < beyond["without"], beyond
 
 
 @pytest.mark.parametrize("task", ["stand", "simulate"])

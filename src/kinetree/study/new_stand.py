@@ -41,6 +41,8 @@ def standing_lines(
     options: Mapping[str, Any] = NO_OPTIONS,
 ) -> list[str]:
     """The study; arguments as of :func:`kinetree.study.new_walk.walking_lines`."""
+    from kinetree.study.new_study import stop_lines
+
     walker = walker_of(mechanism)
     if walker.is_biped and not walker.has_soles:
         raise InputError(
@@ -66,6 +68,7 @@ def standing_lines(
         f"stiffness = {two_digits(FIRM * weight / walker.leg)}  # N/m",
         "friction = 0.7",
         "",
+        *stop_lines(mechanism),
         "[trajectory]",
         'kind = "hold"',
         "[trajectory.start]  # rad, m; joints that are not named are at 0",

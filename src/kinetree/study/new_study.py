@@ -303,10 +303,10 @@ def _standing(mechanism: Mechanism) -> list[str]:
     if mechanism.contact_points:
         what = "level ground" if mechanism.floor is None else "the scene's floor"
         ground = ["[ground]", f"floor = true  # {what}, with a stiffness chosen from the weight", ""]
-    return [*ground, *_stops(mechanism), *_plot("q", "kinetic_energy", "potential_energy")]
+    return [*ground, *stop_lines(mechanism), *_plot("q", "kinetic_energy", "potential_energy")]
 
 
-def _stops(mechanism: Mechanism) -> list[str]:
+def stop_lines(mechanism: Mechanism) -> list[str]:
     """Springs at the limits of joints, as firm as the weight needs: simulators of other formats have them."""
     axes = independent_axes(mechanism)
     limits = mechanism.tree.lower[axes], mechanism.tree.upper[axes]

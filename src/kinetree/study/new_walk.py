@@ -33,6 +33,8 @@ def walking_lines(
 
     ``options`` are those that the model's file is read with.
     """
+    from kinetree.study.new_study import stop_lines
+
     walker = walker_of(mechanism)
     unit = math.sqrt(walker.gravity * walker.leg)
     speed = (DEFAULT_SPEED if walker.has_soles else POINT_FEET_SPEED) * unit
@@ -60,6 +62,7 @@ def walking_lines(
         f"stiffness = {two_digits(FIRM * mechanism.mass * walker.gravity / walker.leg)}  # N/m",
         "friction = 0.7",
         "",
+        *stop_lines(mechanism),
         "[output]",
         f"samples = {max(51, round(50 * duration) + 1)}",
         "",
