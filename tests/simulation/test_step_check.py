@@ -39,6 +39,8 @@ def test_ground_too_stiff_for_the_step_is_refused(method):
             ball(), [[0.3], [0.4]], duration=1.0, ground=soil, method=method, step=0.01
         )
     with pytest.raises(kt.errors.InputError, match="too long"):
+        kt.simulation.LiveSimulation(ball(), [0.3], ground=soil, method=method, step=0.01)
+    with pytest.raises(kt.errors.InputError, match="too long"):
         kt.simulation.Simulator(ball(), duration=1.0, ground=soil, method=method, step=0.01).run([0.3])
 
 
@@ -47,6 +49,36 @@ def test_a_step_a_little_too_long_is_told():
         ball(), [0.3], duration=0.1, ground=ground(1e4, 4000.0), method="rk4", step=2e-3, energy_tolerance=1.0
     )
     assert any("too long for 'rk4': the ground" in message for message in run.messages)
+
+
+def on_many_points(n):
+    """A light foot below a heavy trunk, with many contact points, as the corners of a mesh are."""
+    build = kt.Builder("hopper")
+    trunk = build.world.prismatic("up", axis="z").body("trunk", kt.Inertia.sphere(10.0, 0.1))
+    foot = trunk.prismatic("leg", axis="z", at=(0, 0, -0.5), stiffness=2e4, viscous=200.0)
+    foot = foot.body("foot", kt.Inertia.sphere(0.2, 0.05))
+    for k in range(n):
+        foot.contact(f"corner{k}", at=(0.01 * k, 0.0, -0.05 + 1e-4 * k))
+    return build.build()
+
+
+def test_the_number_of_contact_points_and_friction_do_not_shorten_the_step():
+    """All doors judge alike: points touch alone, and steep friction is held by its limit."""
+    soil, step = ground(6e4, 1200.0), 5e-4  # 6000 per second at the foot
+    for n in (1, 60):
+        robot = on_many_points(n)
+        free = {"ground": soil, "method": "semi_implicit_euler", "step": step}
+        q0 = [0.6, 0.0]
+        run = kt.simulate(robot, q0, duration=0.3, energy_tolerance=1.0, **free)
+        batch = kt.simulation.simulate_batch(robot, [q0], duration=0.3, times=31, **free)
+        live = kt.simulation.LiveSimulation(robot, q0, **free)
+        stated = [x for x in (*run.messages, *batch.messages, *live.messages) if "ground responds" in x]
+        assert len(stated) == 3 and len({*stated}) == 1, stated
+        assert "steps below 0.00034 s are stable" in stated[0]
+        live.advance(0.3)
+        exact = kt.simulate(robot, q0, duration=0.3, ground=soil, method="radau").q.values[-1]
+        for q in (run.q.values[-1], batch.q.values[0, -1], live.q):
+            assert np.abs(q - exact).max() < 0.02
 
 
 def test_springs_without_damping_count_by_their_frequency():

@@ -137,9 +137,11 @@ class _Job:
         check_prescribed(mechanism, law, q[rows], qd[rows], options.duration)
         varied = masses is not None and lanes > 1
         self.system = new_system(mechanism, law, around, options, lanes=lanes, varied=varied)
+        self.messages: tuple[str, ...] = ()
         if options.method in FIXED and len(rows):
             alone = self.system if lanes == 1 else new_system(mechanism, law, around, options)
-            check_step(alone, around.ground, options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
+            start = alone.start_state(q[rows[0]], qd[rows[0]])[0]
+            self.messages = check_step(alone, around.ground, options, start)
         watched = lanes == 1 and watches_locks(mechanism, options)
         self.judge = Judge(margins or Verdicts(), law, around, mechanism)
         self.limits: LimitWatch = self.judge.watch(len(q))
@@ -377,7 +379,7 @@ def _result(
         coordinates={ROLLOUT: rollouts},
         settings=options.settings(),
         audit=audit | judged,
-        messages=[check.sentence for check in judged.values() if not check.passed],
+        messages=[*jobs[0].messages, *(check.sentence for check in judged.values() if not check.passed)],
         not_judged=jobs[0].judge.not_judged(findings, jobs[0].limits),
         seconds=seconds,
     )

@@ -28,6 +28,7 @@ from kinetree.simulation.run import advance_through_locks, new_stretch
 from kinetree.simulation.settings import Method, Settings
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.simulate import checked_start
+from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import chosen_method
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
@@ -58,8 +59,8 @@ class LiveSimulation:
 
     ``t`` (s), ``q`` and ``qd`` (n_dof,) are the present state. Time, controllers with a memory and Euler
     sequences go on from call to call. ``pull`` ties a damped spring to a point of a body, f = k (target - x)
-    - c v, held for 1/240 s at a time; ``release`` takes it away. No audit: what is to be trusted is simulated
-    by :func:`kinetree.simulate`.
+    - c v, held for 1/240 s at a time; ``release`` takes it away. ``messages`` say whether a fixed step is too
+    long. No audit: what is to be trusted is simulated by :func:`kinetree.simulate`.
 
     >>> import kinetree as kt
     >>> live = kt.simulation.LiveSimulation(kt.zoo.two_link(), [0.3, 0.2])
@@ -120,6 +121,7 @@ class LiveSimulation:
         self._charts = Charts(make(self.mechanism, law), law, options, make)
         self._y = self._charts.begin(*self._start)
         self._charts.system.close_loops(self._y)
+        self.messages = check_step(self._charts.system, self._around.ground, options, self._y[0])
         law.begin()
         method = options.method
         self.method = chosen_method(self._charts.system, options, self._y[0]) if method == AUTO else method
