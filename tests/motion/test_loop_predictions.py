@@ -259,3 +259,55 @@ def test_an_open_chain_without_drives_swings_by_itself():
     assert found.check_by_simulation().largest < 3e-4
     with pytest.raises(kt.errors.InputError, match="'joint2' is not driven"):
         kt.Problem(arm, objective=Time(), constraints=TorqueLimits(5.0, joints=["joint2"]))
+
+
+def spatial_crank(kind, thickness=0.03):
+    """A crank about z moves a rocker about x by a rod between a ball, or a universal joint, and a ball."""
+    build = kt.Builder("spatial_crank")
+    crank = build.world.revolute("crank").body("crank", kt.Inertia.rod(1.0, end=(0.2, 0, 0)))
+    hinge = build.world.revolute("rocker", axis="x", at=(0.2, 0.8, -0.3), driven=False)
+    rocker = hinge.body("rocker", kt.Inertia.rod(1.5, end=(0, 0, 0.5)))
+    length = np.hypot(0.8, 0.2)
+    rod = kt.Inertia.rod(2.0, end=(0, length, 0))
+    if thickness:
+        rod += kt.Inertia.cylinder(0.5, thickness, 0.3, axis="y", center=(0, length / 2, 0))
+    sequence = {"universal": "XZ", "spherical": "YXZ"}[kind]
+    coupler = crank.joint("ball", kind, at=(0.2, 0, 0), driven=False, sequence=sequence).body("coupler", rod)
+    build.loop("end", coupler, rocker, at_a=(0, length, 0), at_b=(0, 0, 0.5), kind="spherical")
+    return build.build()
+
+
+def quick_turn(mechanism, end_velocity=0.0, **changes):
+    start = kt.loops.assemble(mechanism, np.zeros(mechanism.n_dof), hold=["crank"])
+    rest = Boundary("start", start, 0.0), Boundary("end", {"crank": 0.5}, end_velocity)
+    limits = TorqueLimits(8.0)
+    return problem(
+        mechanism, objective=Time(), constraints=[*rest, limits], duration=None, **{"segments": 10} | changes
+    )
+
+
+@pytest.mark.parametrize("thickness", [0.0, 0.03], ids=["thin", "thick"])
+@pytest.mark.parametrize("second", ["ball.ry", "ball.rz"])
+@pytest.mark.parametrize("end_velocity", [0.0, {"crank": 0.0}], ids=["all at rest", "crank at rest"])
+def test_a_rod_between_balls_does_not_spin(thickness, second, end_velocity):
+    """Its spin is idle: the motion takes as long as with a universal joint, whose rod hardly spins."""
+    robot = spatial_crank("spherical", thickness)
+    asked = quick_turn(robot, end_velocity, independent=["crank", second])
+    assert "spin of coupler about its own line" in asked.describe()
+    found = kt.predict(asked)
+    assert found.solved and found.iterations < 40
+    s = kt.motion.terms.undriven.collocation_points(asked.basis, 1)
+    q, qd, _ = found.at(s * found.duration)
+    rotation = kt.forward_kinematics(robot, q)["coupler"][0]
+    turn = (kt.jacobian(robot, q, "coupler")[:, 3:] @ qd[..., None])[..., 0]
+    assert np.abs((rotation[:, :, 1] * turn).sum(axis=1)).max() < 1e-4
+    twin = kt.predict(quick_turn(spatial_crank("universal", thickness)))
+    assert found.duration == pytest.approx(twin.duration, rel=1e-6 if thickness == 0.0 else 1e-3)
+
+
+def test_derivatives_and_refusals_of_idle_spins():
+    robot = spatial_crank("spherical")
+    assert_exact(quick_turn(robot, segments=4))
+    start, end = (kt.loops.assemble(robot, [x, 0, 0, 0, 0], hold=["crank"]) for x in (0.0, 0.5))
+    with pytest.raises(kt.errors.InputError, match="cannot be chosen: nothing turns coupler about its own"):
+        problem(robot, constraints=[Boundary("start", start, 0.0), Boundary("end", end, 0.0)])

@@ -22,6 +22,9 @@ from kinetree.motion.search.search import Search, checked_settings, reference_si
 from kinetree.motion.search.start import given_motion, random_start, regridded, result_motion, straight_line
 from kinetree.motion.solvers.choice import SolverName, chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
+from kinetree.motion.terms.boundary import CLOSED
+from kinetree.motion.terms.contract import Constraint
+from kinetree.motion.terms.idle import AtRest
 from kinetree.motion.tightening import checked_part, tightened_within
 from kinetree.result.result import Result
 from kinetree.state import hint_at_degrees
@@ -70,7 +73,7 @@ def predict(
     >>> round(predict(problem).duration, 4)
     0.3931
     """
-    begun = perf_counter()
+    begun, given = perf_counter(), start
     if not isinstance(problem, Problem):
         raise InputError(f"predict needs a Problem, got {shown(problem)}")
     settings = checked_settings(tolerance, max_iterations, time_limit, options)
@@ -91,6 +94,10 @@ def predict(
     program, rng = problem.program, np.random.default_rng(seed)
     saver = None if save is None else Saver(program, save, force, made)
     search = Search(program, solvers, settings, saver, begun, problem.conflicts)
+    if start is None:
+        start = _at_rest(problem, solver=solver, tolerance=tolerance, options=options, progress=progress)
+    before = start.outcome.iterations if isinstance(start, Prediction) and given is None else 0
+    search.counted = before
     first = (
         Start(by_chance(rng)) if isinstance(start, str) and start == RANDOM else _first_start(problem, start)
     )
@@ -100,7 +107,9 @@ def predict(
     elif program.rough:
         search.smoothing = problem.regularization * reference_size(program, _reference(problem, start, first))
     _hint_at_degrees(problem)
-    found = made(search.run(first, by_chance, starts, rng, trials, progress))
+    outcome = search.run(first, by_chance, starts, rng, trials, progress)
+    outcome.iterations += before
+    found = made(outcome)
 
     def again(asked: Problem, **own: Any) -> Prediction:
         more: dict[str, Any] = {
@@ -124,6 +133,32 @@ def _hint_at_degrees(problem: Problem) -> None:
     for joint, column in problem.setting.column.items():
         largest[joint] = max((q for _, q in known.get(column, [])), key=abs, default=0.0)
     hint_at_degrees(problem.mechanism, largest, "boundary position")
+
+
+def _at_rest(problem: Problem, **search: Any) -> Prediction | None:
+    """The motion of closed loops in which joints without drives rest, where that is possible.
+
+    From the straight motion, in which they move as nothing makes them move, the search for both is long.
+    """
+    setting, known = problem.setting, problem.known_positions()
+    if setting.closure is None or not setting.passive or not set(setting.passive) <= set(setting.splines):
+        return None
+    if len(setting.passive) == setting.profiles.n or any(isinstance(x, AtRest) for x in problem.constraints):
+        return None
+    names = [setting.mechanism.joint_names[j] for j in setting.passive]
+    first = [float(setting.closure.guess[setting.own[j]]) for j in setting.passive]
+    for joint, position in zip(setting.passive, first, strict=True):
+        if any(abs(q - position) > CLOSED for _, q in known.get(setting.column[joint], [])):
+            return None
+    given = problem.arguments["constraints"]
+    given = [given] if isinstance(given, Constraint) else list(given)
+    try:
+        rest = AtRest(names, dict(zip(names, first, strict=True)))
+        held = problem.changed(constraints=[*given, rest])
+        found = predict(held, between=None, **search)
+    except InputError:
+        return None
+    return found if found.solved else None
 
 
 def _refuse_open_start(problem: Problem, start: Start) -> None:

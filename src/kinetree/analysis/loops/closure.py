@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, frozen
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.loops.dynamics import DETERMINED
 from kinetree.analysis.loops.jets import RowJets
@@ -32,6 +32,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
 SHORTEST = 2.0**-7  # of the way from a known pose: shorter steps are not tried
+REMEMBERED = 64  # motions whose poses are kept, so that one that was followed can be followed again
 PULLED = 1e4  # condition of J_d beside that of J above which a choice of independent joints is bad
 
 
@@ -77,6 +78,7 @@ class Closure:
         self._ahead = loop_positions_of(mechanism)
         self.failure = ""  # why the last motion could not be followed
         self._known = np.zeros(1), np.array(guess)[None]
+        self._followed_before: dict[bytes, Array] = {}
 
     @property
     def n_independent(self) -> int:
@@ -122,6 +124,9 @@ class Closure:
 
     def _positions(self, s: Array, u: Array) -> Array:
         """Poses (m, n_dof) from the nearest known ones; they are known from now on."""
+        key = s.tobytes() + u.tobytes()
+        if key in self._followed_before:  # whatever was tried since
+            return self._followed_before[key]
         at, poses = self._known
         place = np.clip(np.searchsorted(at, s), 1, max(len(at) - 1, 1))
         near = place - 1 if len(at) == 1 else np.where(s - at[place - 1] <= at[place] - s, place - 1, place)
@@ -130,6 +135,8 @@ class Closure:
             q, reached = self._chain(s, u)
         else:
             q, reached = self._followed(poses[near], u, s, hasty=hasty)
+            if hasty and not reached.all():  # the known motion may be too far away: along this one
+                q, reached = self._chain(s, u)
         while not hasty and not reached.all():  # from neighbors that were reached
             there, missing = np.flatnonzero(reached), np.flatnonzero(~reached)
             if not len(there):
@@ -144,12 +151,16 @@ class Closure:
         order = np.unique(s, return_index=True)[1]
         if self.hasty or len(order) >= len(at):
             self._known = s[order], np.array(q[order])
+        if self.hasty:
+            self._followed_before[key] = frozen(q)
+            if len(self._followed_before) > REMEMBERED:
+                del self._followed_before[next(iter(self._followed_before))]
         return q
 
     def _chain(self, s: Array, u: Array) -> tuple[Array, Flags]:
         """Poses at u (m, k) in their order from the first one, up to one that is not reached."""
         order, reached, k = np.argsort(s), np.zeros(len(s), dtype=bool), 0
-        last = self._known[1][0]
+        last = self.guess
         q = np.tile(last, (len(s), 1))
         q[:, self.independent] = u
         while k < len(s):

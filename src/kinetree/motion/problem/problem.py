@@ -29,6 +29,7 @@ from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.program import Program, Weighed
 from kinetree.motion.terms.contract import Acting, Constraint, LinearRows, Objective, PointForce, Term
+from kinetree.motion.terms.idle import IDLE
 from kinetree.motion.terms.undriven import UndrivenJoints
 from kinetree.other_names import checks_keywords
 from kinetree.state import Wrench
@@ -157,8 +158,8 @@ class Problem:
             Weighed(term.weight, term.integrand(self.setting), term.of_mean) for term in self.objective
         ]
         carried = {name for term in terms for name in term.carried(mechanism)}
-        conditions = [*self.constraints, UndrivenJoints(carried)]
-        self.bounded = [rows for term in conditions for rows in term.bounded(self.setting)]
+        self.bounded = [rows for term in self.constraints for rows in term.bounded(self.setting)]
+        self.bounded += UndrivenJoints(carried, self.bounded).bounded(self.setting)
         check_contradictions(self.setting, self.constraints, self.bounded)
         rough = self._open_joints() if self.regularization else None
         self.program = Program(self.setting, integrands, self.bounded, self.loads, self.acting, rough)
@@ -264,6 +265,8 @@ class Problem:
         names = self.mechanism.joint_names
         if self.setting.closure is not None:
             lines.append(f"  splines of {', '.join(self.setting.closure.independent_names)}; others follow")
+            idle = [x for rows in self.bounded for x in rows.labels if x.startswith(IDLE)]
+            lines += [f"  at rest    {x} about its own line, which nothing turns" for x in idle]
         frozen = [x for j, x in enumerate(names) if j not in self.setting.column]
         return "\n".join(lines + ([f"  frozen     {', '.join(frozen)}"] if frozen else []))
 

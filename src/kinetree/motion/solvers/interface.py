@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, MissingExtraError, listed, shown, unknown_name
+from kinetree.errors import AssemblyError, InputError, MissingExtraError, listed, shown, unknown_name
 from kinetree.motion.program.nonlinear import NonlinearProgram
 
 
@@ -199,8 +199,11 @@ class Watch:
 
 
 def infeasibility(program: NonlinearProgram, z: Array, g: Array | None = None) -> float:
-    """The largest scaled violation of constraints and bounds."""
-    g = program.constraints(z) if g is None else g
+    """The largest scaled violation of constraints and bounds; infinite where there is no such motion."""
+    try:
+        g = program.constraints(z) if g is None else g
+    except AssemblyError:
+        return np.inf
     worst = max((program.lower - g).max(initial=0.0), (g - program.upper).max(initial=0.0))
     return float(max(worst, (program.x_lower - z).max(initial=0.0), (z - program.x_upper).max(initial=0.0)))
 
