@@ -153,7 +153,7 @@ def _at_rest(problem: Problem, **search: Any) -> Prediction | None:
     given = problem.arguments["constraints"]
     given = [given] if isinstance(given, Constraint) else list(given)
     try:
-        rest = AtRest(names, dict(zip(names, first, strict=True)))
+        rest = AtRest(dict(zip(names, first, strict=True)))
         held = problem.changed(constraints=[*given, rest])
         found = predict(held, between=None, **search)
     except InputError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -109,10 +109,14 @@ def free_instants(setting: Setting, s: Array, given: Sequence[Bounded], spins: S
 class AtRest(Hold):
     """Joints without drives that do not move, whatever that takes: a motion to begin a search with."""
 
+    def __init__(self, positions: Mapping[str, float]) -> None:
+        super().__init__(list(positions), positions)
+        self.names = tuple(positions)
+
     @override
     def carried(self, mechanism: Mechanism) -> tuple[str, ...]:
         """They need no condition of their own."""
-        return tuple(self.joints)
+        return self.names
 
 
 class SpinRate(Function):
