@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -250,12 +251,37 @@ def test_what_urdf_cannot_hold_is_named():
     with pytest.warns(UserWarning) as caught:
         urdf_text(lossy())
     (message,) = (str(warning.message) for warning in caught)
-    lost = (
-        "loops (cut); contact points (heel); armature of joints (ja); springs of joints (jb); "
-        "gravity (0 -1.62 0)"
-    )
+    lost = "contact points (heel); armature of joints (ja); springs of joints (jb); gravity (0 -1.62 0)"
     assert message == f"URDF cannot represent all of mechanism 'lossy'; left out: {lost}"
     assert Path(caught[0].filename).name == Path(__file__).name
+
+
+@pytest.mark.parametrize(
+    "name", ["four_bar", "five_bar", "three_rrr", "delta", "robotic_leg", "andrews_squeezer"]
+)
+def test_loops_and_drives_return(name, tmp_path):
+    """Torques of the drives and the freedom are those of the mechanism that was written."""
+    robot = replace(getattr(kt.zoo, name)(), gravity=np.array([0, 0, -9.81]), springs=(), contact_points=())
+    kt.save(robot, tmp_path / "robot.urdf")
+    again = kt.load(tmp_path / "robot.urdf")
+    assert again.joint_names == robot.joint_names and again.driven.tolist() == robot.driven.tolist()
+    assert kt.loops.mobility(again) == kt.loops.mobility(robot)
+    q = kt.loops.assemble(robot, [0.2, 1.0, 4.3] if name == "four_bar" else np.zeros(robot.n_dof))
+    assert np.abs(kt.loops.gap(again, q)).max() < 1e-9
+    still = np.zeros_like(q)
+    tau, expected = (kt.inverse_dynamics(x, q, still, still) for x in (again, robot))
+    np.testing.assert_allclose(tau, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_loops_without_a_type_in_urdf_are_named():
+    builder = kt.Builder("crossed")
+    a, b = (builder.world.free(f"j{x}", driven=False).body(x, kt.Inertia.sphere(1.0, 0.1)) for x in "ab")
+    builder.loop("cross", a, b, kind="universal")
+    builder.loop("pin", a, b, kind="revolute", viscous=1.0, axis="z")
+    with pytest.warns(
+        UserWarning, match=r"URDF\+ has \(cross\); .* friction and limits of cut joints \(pin\)"
+    ):
+        assert urdf_text(builder.build()).count("<loop") == 1
 
 
 def test_no_warning_without_a_loss():

@@ -28,6 +28,7 @@ KINDS = {
     "floating": "free",
     "spherical": "spherical",  # of Bullet
 }
+LOOP_KINDS = {key: kind for key, kind in KINDS.items() if key != "floating"} | {"spherical": "spherical"}
 ONE_AXIS_TYPES = ("revolute", "continuous", "prismatic")
 DEFAULT_AXIS = (1.0, 0.0, 0.0)
 SHAPE_ATTRIBUTES = {
@@ -218,15 +219,14 @@ def joint_of(element: Element, mimic: Mimic | None, passed: PassedOver, armature
 def cut_joint(element: Element) -> Joint:
     """The cut joint of a <loop> of URDF+; besides the types of joints it may be 'spherical'."""
     name, kind = element.text("name"), element.text("type")
-    kinds = {key: value for key, value in KINDS.items() if key != "floating"} | {"spherical": "spherical"}
-    if kind not in kinds:
-        raise ModelError(f"{element.place}: {unknown_name('type of a loop', kind, kinds)}")
+    if kind not in LOOP_KINDS:
+        raise ModelError(f"{element.place}: {unknown_name('type of a loop', kind, LOOP_KINDS)}")
     options: dict[str, Any] = {}
     if kind in ONE_AXIS_TYPES:
         options["axis"] = _axis(element)
     elif kind == "planar":
         options["axes"] = list(rotation_to_axis(_axis(element)).T)
-    return placed(element, lambda: Joint.of_kind(name, kinds[kind], cut=True, **options))
+    return placed(element, lambda: Joint.of_kind(name, LOOP_KINDS[kind], cut=True, **options))
 
 
 def joint_type(element: Element) -> str:

@@ -8,7 +8,7 @@ The collection example-parallel-robots (Batto, De Matteis) names pairs of links 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -51,6 +51,9 @@ def with_loop_elements(mechanism: Mechanism, robot: Element, passed: PassedOver)
     if not loops and not mimics:
         return mechanism
     links = tuple(_following(link, mimics) for link in mechanism.links)
+    drives = {x.attributes.get("name", "") for part in robot.all("transmission") for x in part.all("joint")}
+    if loops and drives:  # pins of loops have none
+        links = tuple(_driven(link, drives) for link in links)
     try:
         return replace(mechanism, links=links, loops=(*mechanism.loops, *loops))
     except ModelError as reason:
@@ -60,6 +63,11 @@ def with_loop_elements(mechanism: Mechanism, robot: Element, passed: PassedOver)
 def _following(link: Link, mimics: Mapping[str, Mimic]) -> Link:
     mimic = mimics.get(link.joint.name)
     return link if mimic is None else replace(link, joint=replace(link.joint, mimic=mimic))
+
+
+def _driven(link: Link, drives: Collection[str]) -> Link:
+    driven = tuple(name in drives for name in link.joint.dof_names)
+    return replace(link, joint=replace(link.joint, driven=driven))
 
 
 def _end(element: Element, role: str, mechanism: Mechanism) -> tuple[str, Placement]:

@@ -18,21 +18,24 @@ import numpy as np
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rpy_from_rotation
 from kinetree.errors import FileError, KinetreeWarning, listed
-from kinetree.formats.urdf_elements import NO_LIMIT, TENSOR
+from kinetree.formats.urdf_elements import LOOP_KINDS, NO_LIMIT, TENSOR
 from kinetree.formats.xml_numbers import spaced, written
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint, friction_differs, mean_friction
+from kinetree.model.loop import Loop
 from kinetree.model.mechanism import EARTH, Link, Mechanism
 
+LOOP_TYPES = {kind: name for name, kind in LOOP_KINDS.items()}
 ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no XML may hold these
 
 
 def urdf_text(mechanism: Mechanism) -> str:
     """The mechanism as the text of a URDF file, rooted in a link called 'world'.
 
-    What URDF cannot hold (loops, contact points, armature, springs, another gravity than 9.81 m/s^2 along
-    -z) is left out with a warning that names it.
+    Loops are <loop> elements of URDF+, beside <transmission>s of the driven joints. What URDF cannot hold
+    (cut joints of other kinds, contact points, armature, springs, another gravity than 9.81 m/s^2 along -z)
+    is left out with a warning that names it.
     """
     _warn_of_losses(mechanism)
     robot = Element("robot", name=mechanism.name)
@@ -45,6 +48,11 @@ def urdf_text(mechanism: Mechanism) -> str:
         link_name = new_link(frame.name)
         _connect(robot, new_joint(f"{frame.name}_joint"), "fixed", frame.body, link_name, frame.placement)
         SubElement(robot, "link", name=link_name)
+    for loop in mechanism.loops:
+        if _loop_type(loop):
+            _write_loop(robot, loop)
+    if mechanism.loops and not mechanism.driven.all():
+        _write_drives(robot, mechanism)
     indent(robot)
     text = tostring(robot, encoding="unicode")
     illegal = ILLEGAL.search(text)
@@ -58,7 +66,11 @@ def urdf_text(mechanism: Mechanism) -> str:
 def _warn_of_losses(mechanism: Mechanism) -> None:
     joints = [link.joint for link in mechanism.links]
     losses = {
-        "loops": [loop.name for loop in mechanism.loops],
+        "loops of other types than URDF+ has": [x.name for x in mechanism.loops if not _loop_type(x)],
+        "springs, friction and limits of cut joints": [
+            x.name for x in mechanism.loops if x.joint.parameters()
+        ],
+        "drives of cut joints": [x.name for x in mechanism.loops if any(x.joint.driven)],
         "springs between bodies": [spring.name for spring in mechanism.springs],
         "contact points": [point.name for point in mechanism.contact_points],
         "gravity compensation": [x.body.name for x in mechanism.links if x.body.gravity_compensation],
@@ -66,7 +78,9 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         "named states": list(mechanism.states),
         "floor": [] if mechanism.floor is None else ["of the scene"],
         "armature of joints": [joint.name for joint in joints if joint.armature.any()],
-        "joints without drives": [joint.name for joint in joints if not all(joint.driven)],
+        "joints without drives": []
+        if mechanism.loops
+        else [joint.name for joint in joints if not all(joint.driven)],
         "higher powers of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.higher],
         "further joints of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.others],
         "direction-dependent friction, written as its mean": [x.name for x in joints if friction_differs(x)],
@@ -208,6 +222,36 @@ def _write_axis(element: Element, joint: Joint, k: int) -> None:
             multiplier=written(mimic.multiplier),
             offset=written(mimic.offset),
         )
+
+
+# ---- loops ------------------------------------------------------------------------------------
+
+
+def _loop_type(loop: Loop) -> str:
+    """The type of a <loop>; empty if URDF+ has none."""
+    if loop.length is not None:
+        return ""
+    return LOOP_TYPES.get(loop.joint.kind, "")
+
+
+def _write_loop(robot: Element, loop: Loop) -> None:
+    element = SubElement(robot, "loop", name=loop.name, type=_loop_type(loop))
+    for role, body, place in (
+        ("predecessor", loop.body_a, loop.placement_a),
+        ("successor", loop.body_b, loop.placement_b),
+    ):
+        _write_origin(SubElement(element, role, link=body), place)
+    if loop.joint.n_dof:
+        SubElement(element, "axis", xyz=spaced(loop.joint.axes[-1]))
+
+
+def _write_drives(robot: Element, mechanism: Mechanism) -> None:
+    """A simple transmission for each driven joint: those without one are free."""
+    for name in np.array(mechanism.joint_names)[mechanism.driven].tolist():
+        transmission = SubElement(robot, "transmission", name=f"{name}_transmission")
+        SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"
+        SubElement(transmission, "joint", name=name)
+        SubElement(transmission, "actuator", name=f"{name}_motor")
 
 
 def _write_origin(element: Element, place: Placement) -> None:
