@@ -235,6 +235,37 @@ def test_falls_in_batches():
     assert "the robot fell" in many.audit["base_height"].sentence
 
 
+def test_slip_in_batches_is_that_of_single_motions():
+    """Robots that start with a velocity on ice and on firm ground, with outputs at the ends alone."""
+    robot, q = quadruped()
+    push = np.zeros_like(q)
+    push[0] = 0.8
+    law, grounds = (
+        control.PD(q[6:], kp=400.0, kd=20.0),
+        [kt.Ground(kt.simulation.Soil(friction=x)) for x in (0.02, 0.9)],
+    )
+    settings = {"duration": 0.5, "controller": law, "times": 2, "rtol": 1e-6, "verdicts": {"following": None}}
+    batch = kt.simulation.simulate_batch
+    many = quiet(batch, robot, np.stack([q, q]), np.stack([push, push]), ground=grounds, **settings)
+    alone = [simulated(robot, q, push, ground=ground, **settings) for ground in grounds]
+    assert many.audit["slip"].value == pytest.approx(alone[0].audit["slip"].value, rel=1e-3)
+    assert many.motion_passed.values.tolist() == [x.passed for x in alone] and "slip" in failed(alone[0])
+
+
+def test_tall_robots_in_mud():
+    """A base of 1.5 m on feet that are 13 cm deep: less than a tenth of its height, but no firm ground."""
+    t = np.linspace(0.0, 1.0, 11)
+    tall = kt.Builder("tall")
+    tall.world.free("base", driven=False).body("base", kt.Inertia.sphere(40.0, 0.2)).contact(
+        "foot", (0, 0, -1.5)
+    )
+    for depth, passes in ((0.13, False), (0.08, True)):
+        q = np.zeros((1, 11, 6))
+        q[..., 2] = 1.5 - depth
+        footing = Footing(tall.build(), kt.Ground(), kt.simulation.Verdicts(), t, q)
+        assert bool(footing.sinking()["sinking"].passed[0]) is passes
+
+
 def test_feet_that_slip():
     """The same trot on firm ground and on ice."""
     firm = kt.run("quadruped_trot", study={"duration": 1.0}, output={"samples": 21})

@@ -29,7 +29,7 @@ from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.judge import Judge, dust_layer
+from kinetree.simulation.judge import KEPT, Judge, dust_layer
 from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_errors
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
@@ -79,8 +79,8 @@ def simulate_batch(
 
     ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument, as for
     :func:`kinetree.simulate`; the method "auto" is always explicit: choose "radau" for stiff systems.
-    ``threads``: their number, by default all cores. Limits are judged at all steps, falls, following and
-    depth at the output times, slip not at all (``not_judged`` of the result).
+    ``threads``: their number, by default all cores. Limits are judged at all steps, robots under a law on a
+    ground as well; following and depth of others at the output times.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulation.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -145,7 +145,10 @@ class _Job:
         watched = lanes == 1 and watches_locks(mechanism, options)
         self.judge = Judge(margins or Verdicts(), law, around, mechanism)
         self.limits: LimitWatch = self.judge.watch(len(q))
-        traced = self.limits.judges_motion or self.limits.judges_efforts
+        self._looks = self.judge.stands and self.judge.sees_poses
+        self._looked: list[tuple[Array, Array, Array]] = []  # ends of steps of the present run
+        self._found: dict[int, Findings] = {}  # verdicts by motion
+        traced = self.limits.judges_motion or self.limits.judges_efforts or self._looks
         self.integration = new_integration(
             self.system, options, around.breaks(law), watched=watched, trace=self._take if traced else None
         )
@@ -175,8 +178,9 @@ class _Job:
             self._advance(self.rows[here])
             if self.stop.is_set():
                 return {}
-            if self.limits.judges_efforts:  # while the context is that of these motions
+            if self.limits.judges_efforts or self._looks:  # while the context is that of these motions
                 self.integration.flush()
+                self._judge(self.rows[here])
             target = own[here]
             target[:] = out[: len(target)]
             self.drift = max(self.drift, loop_drift(self.system))
@@ -197,7 +201,7 @@ class _Job:
         at, y = self.system.at, steps.y
         rates = steps.rates[..., at.qd]
         self.limits.add_steps(steps.t, y[..., at.q], y[..., at.qd], rates, steps.has_rates, groups, motions)
-        if self.limits.judges_efforts:
+        if self.limits.judges_efforts or self._looks:
             t = steps.t.copy()
             before = np.flatnonzero(np.diff(t) == 0.0)
             t[before] = np.nextafter(t[before], -np.inf)  # in front of a jump
@@ -205,10 +209,28 @@ class _Job:
                 end = groups[k + 1] if k + 1 < len(groups) else len(t)
                 seen = self.system.observe(t[begin:end], y[begin:end])
                 self.limits.add_efforts(t[begin:end], seen.tau, motions[k])
+                if self._looks:
+                    self._looked.append((t[begin:end], y[begin:end, :, at.q].copy(), seen.contact.copy()))
+
+    def _judge(self, rows: Any) -> None:
+        """Falls, drift, slip and depth of the motions of the present run, at the ends of their steps."""
+        if not self._looked:
+            return
+        t, q, contact = (np.concatenate(parts) for parts in zip(*self._looked, strict=True))
+        self._looked = []
+        some = slice(None, None, -(-len(t) // KEPT))
+        for lane, row in enumerate(rows):
+            seen = contact[some, lane][None] if self.judge.sees_contact else None
+            self._found[int(row)] = self.judge.motion_findings(
+                t[some], q[some, lane][None], seen, dust_layer(self.judge.ground)
+            )
 
     def findings(self, times: Array, q: Array) -> Findings:
         """Verdicts on its motions, from outputs q (m, k, n_dof) and from all steps."""
-        found = self.judge.motion_findings(times, q, None, dust_layer(self.judge.ground))
+        if self._found:
+            found = _merged([([k], self._found[int(row)]) for k, row in enumerate(self.rows)], len(self.rows))
+        else:
+            found = self.judge.motion_findings(times, q, None, dust_layer(self.judge.ground))
         return found | {
             name: replace(x, values=x.values[self.rows], words=partial(_of_row, x, self.rows))
             for name, x in self.limits.findings().items()

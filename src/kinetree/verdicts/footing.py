@@ -19,6 +19,7 @@ from kinetree.verdicts.margins import Verdicts
 
 LOADED = 0.05  # of the weight: a foot that carries less does not slip
 LASTS = 0.1  # s for which a depth must last to count
+TALLEST = 2.0 / 3.0  # m: of higher bases, feet still sink no deeper than those of this height may
 STANDS = 1e-9  # m: a base lower than this above its feet has no height
 
 
@@ -251,6 +252,7 @@ class Footing:
         depth = np.maximum(0.0, -self._point_heights() - layer)
         depth = _lasting(depth, self.times)
         size, times, points = self.size, self.times, self.points
+        size = np.where(np.isfinite(size), np.minimum(size, TALLEST), size)
         flat = depth.reshape(len(depth), -1)
 
         def words(m: int) -> str:
@@ -258,10 +260,7 @@ class Footing:
             what = f"'{points[c].name}' is {depth[m, k, c]:.3g} m in the ground at t = {times[k]:.4g} s"
             if depth[m, k, c] <= allowed * size[m]:
                 return f"contact points stay near the surface: {what}"
-            return (
-                f"the contact point {what}, {100.0 * depth[m, k, c] / size[m]:.3g} % of the height of "
-                f"'{self.base}' above it: the ground is too soft"
-            )
+            return f"the contact point {what}, deeper than {allowed * size[m]:.3g} m: the ground is too soft"
 
         return {SINKING: Finding(flat.max(axis=1) / size, allowed, "1", words)}
 

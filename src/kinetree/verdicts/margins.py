@@ -20,7 +20,8 @@ class Verdicts:
     under a law: ``tilt`` (rad) and ``height``, the loss of height as a fraction of its height above the feet,
     both relative to the reference motion, and ``slip``, the distance that a loaded foot slips as a fraction
     of the distance traveled. ``depth`` (m) of bodies in the ground below the deepest contact point,
-    ``sinking`` of contact points themselves, as a fraction of the height of the base above them.
+    ``sinking`` of contact points themselves, as a fraction of the height of the base above them, of at most
+    2/3 m.
 
     >>> Verdicts(tilt=0.5, effort=None).position
     0.01
