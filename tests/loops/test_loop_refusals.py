@@ -132,3 +132,18 @@ def test_urdf_says_that_it_forgets_drives(tmp_path):
     mechanism = kt.zoo.five_bar().opened()
     with pytest.warns(kt.KinetreeWarning, match=r"joints without drives \(left_rod_joint, right_rod_joint\)"):
         kt.save(mechanism, tmp_path / "arm.urdf")
+
+
+@pytest.mark.parametrize("at", [1.0, 0.9])
+def test_loops_between_bodies_that_are_welded_together(at):
+    """No joint moves such a loop: it is closed everywhere, or nowhere."""
+    build = kt.Builder("welded")
+    rod = build.world.revolute("hinge").body("rod", kt.Inertia.rod(1.0, end=(1, 0, 0)))
+    tip = rod.fixed("weld", at=(1, 0, 0)).body("tip", kt.Inertia.point(1.0))
+    build.loop("ring", rod, tip, at_a=(at, 0, 0), kind="spherical")
+    welded = build.build()
+    if at == 1.0:
+        assert kt.loops.assemble(welded, [0.3]).tolist() == [0.3]
+    else:
+        with pytest.raises(kt.errors.AssemblyError, match="'ring' cannot be closed"):
+            kt.loops.assemble(welded, [0.3])

@@ -267,6 +267,7 @@ class Draft:
             f=f,
             c=constant,
         )
+        entries = entries or [(0, program.idle, 0, 0.0)]  # loops between bodies that are welded together
         axis, slot, pivot, sign_ = (np.array(x) for x in zip(*entries, strict=True))
         return table, layout_rows(ENTRY, len(entries), axis=axis, slot=slot, pivot=pivot, sign=sign_)
 
