@@ -19,10 +19,13 @@ from kinetree.analysis.loops.coordinates import cut_torques, has_cut_drives, has
 from kinetree.analysis.loops.drives import compiled_drives, following_accelerations
 from kinetree.analysis.loops.dynamics import drive_map
 from kinetree.analysis.loops.linear import constrained
+from kinetree.analysis.loops.positions import loop_positions_of
 from kinetree.analysis.loops.system import constraints
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.state import State
+
+UNTURNED = 1.0  # rad or m of all joints together that turn no loop around
 
 
 def tracking_torque(
@@ -86,5 +89,8 @@ def whole_motion(mechanism: Mechanism, want: State, given: Flags, near: Array) -
     chosen = np.flatnonzero(given)
     names = [mechanism.joint_names[k] for k in chosen]
     guess = np.where(given, want.q, near)
-    q = assemble(mechanism, guess, hold=names)
+    q, good = loop_positions_of(mechanism).close(guess.reshape(-1, mechanism.n_dof), np.flatnonzero(~given))
+    q = q.reshape(guess.shape)
+    if not (good.all() and np.abs(q - guess).sum(axis=-1).max() < UNTURNED):
+        q = assemble(mechanism, guess, hold=names)
     return completed(mechanism, q, ~given, want.qd[..., chosen], want.qdd[..., chosen], chosen)
