@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.outcomes`` runs all shipped examples, random walks, lifts, gaits and arms, trials of
 the walking law and, where ``example-robot-data`` is installed, real robots that walk as generated. It lists
-what is different from ``benchmarks/outcomes.json`` and ends with exit code 1 if anything is. Words choose cases whose
-names contain one of them; ``--store`` writes what was found into the table.
+what is different from ``benchmarks/outcomes.json`` and ends with exit code 1 if anything is. Words choose
+cases whose names contain one of them; ``--store`` writes what was found into the table.
 """
 
 from __future__ import annotations

@@ -44,10 +44,7 @@ def row(name: str, found: Walk, seconds: float, scores: bool) -> str:
     failed = [key for key, check in found.checks.items() if not check.passed]
     status = found.prediction.outcome.status.name.lower()
     moments = {
-        joint: max(
-            float(np.abs(found.step.tau[:, found.step.column[f"{side}_{joint}"]]).max())
-            for side in ("left", "right")
-        )
+        joint: max(float(np.abs(found.step.torque(f"{side}_{joint}")).max()) for side in ("left", "right"))
         / found.task.mass
         for joint in ("hip.flexion", "knee", "ankle.flexion")
     }

@@ -8,13 +8,13 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from kinetree.formats.toml_file import mechanism_from_toml
-from kinetree.studies.gaits.checks import Cycle
+from kinetree.studies.checks import momentum_rate
 from kinetree.studies.gaits.leaping import gains
 from kinetree.studies.gaits.problem import gait_problem, planned
 from kinetree.studies.gaits.takeoff import takeoff_rates
 from kinetree.studies.gaits.walker import legged
 from kinetree.studies.gaits.wanted import point_motion
-from kinetree.studies.motion_audit import momentum_rate
+from kinetree.studies.sampled import SampledMotion
 from kinetree.study.new_walker import walker_lines
 
 
@@ -41,7 +41,7 @@ def test_gaits_are_solved_and_pass_all_checks(tripod, biped):
 def test_mean_force_over_a_cycle_is_the_weight_and_nothing_is_left_forward(biped):
     """A periodic motion gains no momentum: the ground carries the weight and pushes nowhere in the mean."""
     s = np.linspace(0.0, 1.0, 2401)
-    cycle = Cycle(biped.plan, biped.prediction, s)
+    cycle = SampledMotion(biped.prediction, s)
     force = sum(cycle.force(foot.body) for foot in biped.plan.who.feet)
     mean = np.trapezoid(force, s, axis=0)
     assert mean[1] == pytest.approx(biped.plan.who.weight, rel=5e-3)
@@ -50,9 +50,9 @@ def test_mean_force_over_a_cycle_is_the_weight_and_nothing_is_left_forward(biped
 
 def test_momentum_changes_by_the_forces_that_were_found(tripod):
     """Newton for all bodies, by accelerations of their centers, beside the sum of sought forces."""
-    cycle = Cycle(tripod.plan, tripod.prediction, np.linspace(0.0, 1.0, 25))  # knots
+    cycle = SampledMotion(tripod.prediction, np.linspace(0.0, 1.0, 25))  # knots
     force = sum(cycle.force(foot.body) for foot in tripod.plan.who.feet)
-    rate = momentum_rate(cycle.mechanism, cycle.q, cycle.qd, cycle.qdd)
+    rate = momentum_rate(cycle)
     apart = rate - force - cycle.mechanism.mass * cycle.mechanism.gravity
     assert np.abs(apart).max() < 1e-3 * tripod.plan.who.weight
 
@@ -63,12 +63,12 @@ def test_way_and_schedule_are_those_asked_for(biped):
     assert way[biped.plan.who.mechanism.joint_index("base.tx")] == pytest.approx(0.4 * plan.period)
     assert plan.schedule.least_support() == 1
     s = np.linspace(0.0, 1.0, 200, endpoint=False)
-    cycle = Cycle(plan, biped.prediction, s)
+    cycle = SampledMotion(biped.prediction, s)
     on = plan.schedule.on_ground(s)
     for k, foot in enumerate(plan.who.feet):
         push = cycle.force(foot.body)[:, 1]
         assert np.abs(push[~on[:, k]]).max() < 1e-6 * plan.who.weight
-        assert cycle.places(k)[~on[:, k]][..., 1].max() > 0.8 * plan.clearance
+        assert cycle.place(foot.body, foot.points)[~on[:, k]][..., 1].max() > 0.8 * plan.clearance
 
 
 def test_faster_costs_more():
@@ -94,7 +94,7 @@ def test_a_pace_keeps_its_balance_by_its_footholds(pace):
 def test_the_law_of_a_gait_exerts_the_predicted_torques_where_all_is_as_predicted(tripod):
     """Inverse dynamics of the prediction at the knots beside the law's own solve for forces."""
     law = tripod.law().law
-    cycle = Cycle(tripod.plan, tripod.prediction, np.linspace(0.0, 1.0, 25))
+    cycle = SampledMotion(tripod.prediction, np.linspace(0.0, 1.0, 25))
     who = tripod.plan.who
     driven = [who.mechanism.joint_index(x) for x in who.joints]
     names = tuple(name for foot in who.feet for name in foot.names)
@@ -110,7 +110,7 @@ def test_the_law_of_a_gait_exerts_the_predicted_torques_where_all_is_as_predicte
 def test_a_foothold_moves_by_the_grown_error_of_the_divergent_component(pace):
     """A push by dv across the line of two feet asks for dv / w exp(w T), T before the touch-down."""
     law, who, period = pace.law().law, pace.plan.who, pace.plan.period
-    cycle = Cycle(pace.plan, pace.prediction, np.linspace(0.0, 1.0, 33))
+    cycle = SampledMotion(pace.prediction, np.linspace(0.0, 1.0, 33))
     k = 8  # a quarter of the cycle: the left feet stand, the right ones swing
     names = tuple(name for foot in who.feet for name in foot.names)
     force = np.array([cycle.force(foot.body)[k] for foot in who.feet])
@@ -122,7 +122,10 @@ def test_a_foothold_moves_by_the_grown_error_of_the_divergent_component(pace):
         qd[who.mechanism.joint_index("base.ty")] += dv
         law(0.25 * period, cycle.q[k], qd, felt)
         moved.append(law.footholds[1])
-    height = (kt.center_of_mass(who.mechanism, cycle.q)[:, 2] - cycle.places(0)[..., 2].min()).mean()
+    height = (
+        kt.center_of_mass(who.mechanism, cycle.q)[:, 2]
+        - cycle.place(who.feet[0].body, who.feet[0].points)[..., 2].min()
+    ).mean()
     w, left = np.sqrt(9.81 / height), 0.25 * period
     assert (moved[1] - moved[0])[1] == pytest.approx(0.05 / w * np.exp(w * left), rel=0.02)
 
@@ -130,9 +133,9 @@ def test_a_foothold_moves_by_the_grown_error_of_the_divergent_component(pace):
 def test_a_trunk_without_a_divergent_error_over_its_feet_is_let_go(biped):
     """With x' = -w x it comes to rest over them by itself: what is asked for is what was predicted."""
     law, who = biped.law().law, biped.plan.who
-    cycle = Cycle(biped.plan, biped.prediction, np.linspace(0.0, 1.0, 33))
+    cycle = SampledMotion(biped.prediction, np.linspace(0.0, 1.0, 33))
     up = "xyz".index(who.up)
-    feet = min(cycle.places(k)[..., up].min() for k in range(2))
+    feet = min(cycle.place(x.body, x.points)[..., up].min() for x in biped.plan.who.feet)
     w = np.sqrt(9.81 / (kt.center_of_mass(who.mechanism, cycle.q)[:, up] - feet).mean())
     wanted, ahead = law.wanted.at(0.25 * biped.plan.period), who.mechanism.joint_index(who.slides("x"))
     on, asked = np.ones(2, dtype=bool), []

@@ -7,9 +7,9 @@ import pytest
 
 import kinetree as kt
 from kinetree.studies.conflict import _is_way
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import checked, exceeded
 from kinetree.studies.walking.conflict import breaks_between
-from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import LEAN, ROOT, Schedule
 from kinetree.study.tasks.walk import WalkTable
 from kinetree.walking import Walking, walk, walker, walking_problem
@@ -125,7 +125,7 @@ def test_the_root_stands_on_the_heel():
 
 def test_the_ground_carries_the_hind_foot_while_the_sole_rests(step):
     """Pressure goes from heel to ball; torque of the toes is effort and limited from heel off on."""
-    s, toe = step.step.s, step.step.tau[:, step.step.column["right_toe"]]
+    s, toe = step.step.s, step.step.torque("right_toe")
     flat = (s > Schedule(step.task).flat) & (s < 0.5)
     assert (
         toe[flat].max() > 1.5 * step.walker.torques["right_toe"][1]
@@ -208,7 +208,7 @@ def test_limits_exceeded_between_instants_are_kept_after_a_search_with_instants_
     first = kt.predict(walking_problem(task, who), start=still, tolerance=1e-3, progress=False)
     before, peaks = checked(who, first)["torques"], exceeded(who, first)
     assert first.solved_at_samples and not before.passed and len(peaks)
-    tau = Step(who, first, peaks).tau[:, first.problem.mechanism.joint_index("right_ankle.flexion")]
+    tau = SampledMotion(first, peaks).torque("right_ankle.flexion")
     assert np.abs(tau).max() > 1.001 * -who.torques["right_ankle.flexion"][0]
     found = walk(task, progress=False)
     assert found.solved and all(check.passed for check in found.checks.values()), str(found)

@@ -8,8 +8,10 @@ from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.terms import Boundary, PointVelocity
 from kinetree.report.frames import frames
 from kinetree.report.shapes import shape_faces
+from kinetree.studies import piecewise_simulation
 from kinetree.studies.lifting import cyclic
-from kinetree.studies.lifting.checks import Course, checked
+from kinetree.studies.lifting.checks import checked, limb_ends, zero_moment_point
+from kinetree.studies.sampled import SampledMotion
 
 MASS, HEIGHT = 75.0, 1.75
 
@@ -46,8 +48,7 @@ def test_derivatives_of_the_problem_are_exact():
 
 def test_ground_carries_person_and_box_and_impulse_is_that_of_the_weight(lifted):
     """From rest to rest: the mean vertical force is the weight of both; horizontally nothing is left."""
-    course, t = lifted.course, lifted.prediction.t
-    force = course.ground().force.sum(axis=1)
+    t, force = lifted.prediction.t, lifted.ground.force.sum(axis=1)
     mean = np.trapezoid(force, t, axis=0) / t[-1]
     assert mean[2] == pytest.approx((MASS + 10.0) * 9.81, rel=2e-3)
     assert abs(mean[0]) < 2e-3 * mean[2] and abs(mean[1]) < 1e-9
@@ -64,12 +65,12 @@ def test_work_of_the_joints_is_the_rise_of_potential_energy(lifted):
 def test_zero_moment_point_and_feet_are_those_of_other_formulations(lifted):
     course = lifted.course
     point = kt.analysis.zero_moment_point(course.mechanism, course.q, course.qd, course.qdd)
-    assert np.allclose(course.zero_moment_point, point[..., :2], atol=1e-9)
-    ground = course.ground()
+    assert np.allclose(zero_moment_point(course), point[..., :2], atol=1e-9)
+    ground = lifted.ground
     assert np.allclose(ground.force[:, 0] * [1, -1, 1], ground.force[:, 1], atol=1e-8)
     hip = lifted.task.parts.hip
     assert np.allclose(ground.point[:, :, 1], [-hip, hip], atol=1e-6)
-    tau = course.column("right_knee"), course.column("left_knee")
+    tau = course.torque("right_knee"), course.torque("left_knee")
     assert np.allclose(*tau, atol=1e-8)
 
 
@@ -103,7 +104,7 @@ def test_a_heavy_box_does_not_pass_through_the_upper_trunk():
     """Weak shoulders would bring 20 kg up to 1.2 m through chest and neck."""
     found = kt.lifting.lift(box=20.0, shelf=1.2)
     assert found.passed, str(found)
-    places, box = found.course.places(), found.course.poses["box"]
+    places, box = limb_ends(found.lifter, found.course), found.course.poses["box"]
     low = box[1][:, [0, 2]] - [0.15, 0.15]
     for share in np.linspace(0.0, 1.0, 7):
         point = ((1.0 - share) * places["chest"] + share * places["neck"])[:, [0, 2]]
@@ -116,7 +117,7 @@ def test_a_box_near_the_limit_of_strength_is_lifted_on_a_finer_mesh():
     found = kt.lifting.lift(box=25.0, points=16)
     assert found.passed and found.lifter.task.points > 16, str(found)
     course = found.course
-    used = course.column("lumbar.flexion").min() / found.lifter.torques["lumbar.flexion"][0]
+    used = course.torque("lumbar.flexion").min() / found.lifter.torques["lumbar.flexion"][0]
     assert used > 0.99
     point = kt.analysis.zero_moment_point(course.mechanism, course.q, course.qd, course.qdd)[:, 0]
     assert point.max() < found.lifter.support[:, 0].max() + 2e-3
@@ -153,7 +154,7 @@ def test_one_hand_is_solved_and_its_mirror_image_has_mirrored_torques():
     )
     assert right.passed and left.passed, f"{right}\n{left}"
     assert right.prediction.objective == pytest.approx(left.prediction.objective, rel=2e-3)
-    own, other = (x.course.column(f"{x.task.hand}_elbow.flexion") for x in (right, left))
+    own, other = (x.course.torque(f"{x.task.hand}_elbow.flexion") for x in (right, left))
     assert np.abs(own - other).max() < 0.05 * np.abs(own).max()
 
 
@@ -164,7 +165,7 @@ def test_from_the_side_both_hands_stay_on_the_box_and_mirror_images_cost_the_sam
     )
     assert left.passed and right.passed, f"{left}\n{right}"
     assert left.prediction.objective == pytest.approx(right.prediction.objective, rel=2e-3)
-    own, other = left.course.column("left_elbow.flexion"), right.course.column("right_elbow.flexion")
+    own, other = left.course.torque("left_elbow.flexion"), right.course.torque("right_elbow.flexion")
     assert np.abs(own - other).max() < 0.05 * np.abs(own).max()
     R, p = left.course.poses["box"]
     d = left.task.parts.shoulder
@@ -263,22 +264,20 @@ def test_whole_time_of_repetitions_and_torques_on_the_way_down(lifted):
 
 def test_simulation_check_sees_wrong_torques(lifted):
     """A piece of the forward simulation, and that it strays under torques of another box."""
-    from kinetree.studies import motion_audit
-
     heavier = kt.lifting.lifter(lifted.task.changed(box=11.0))
-    course = Course(lifted.lifter, lifted.prediction, np.array([0.5]))
+    course = SampledMotion(lifted.prediction, np.array([0.5]))
     names = [x for x in lifted.lifter.person.joint_names if x not in kt.zoo.human().joint_names[:6]]
     heel = next(x.position for x in heavier.person.contact_points if x.name == "right_heel")
 
     def forces(s):
-        there = Course(lifted.lifter, lifted.prediction, s)
-        right, left = there.pushes
+        there = SampledMotion(lifted.prediction, s)
+        right, left = there.evaluation.pushes
         loads = [kt.Wrench(right.body, right.force, right.moment, point=heel), left]
-        return {name: there.column(name) for name in names}, loads
+        return {name: there.torque(name) for name in names}, loads
 
     T = lifted.prediction.duration
     strays = [
-        motion_audit._strays(lifted.prediction, person, forces, 0.5 * T, 0.5 * T + 0.01)
+        piecewise_simulation._strays(lifted.prediction, person, forces, 0.5 * T, 0.5 * T + 0.01)
         for person in (lifted.lifter.person, heavier.person)
     ]
     assert course.tau.shape[0] == 1 and strays[0] < 1e-8 < 1e-5 < strays[1]

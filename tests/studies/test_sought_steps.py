@@ -25,7 +25,9 @@ def test_the_length_of_a_step_is_sought_at_a_given_speed():
     assert found.passed, str(found)
     step, T = found.task.step, found.prediction.duration
     assert 0.65 < step < 0.73 and step == pytest.approx(1.2 * T) and found.task.duration == pytest.approx(T)
-    behind = found.step.place("left_toe_tip")[0, 0] - found.walker.sole["tip"] * np.cos(found.task.toe_out)
+    behind = found.step.place(*found.walker.points["left_toe_tip"])[0, 0] - found.walker.sole["tip"] * np.cos(
+        found.task.toe_out
+    )
     assert behind == pytest.approx(-step, abs=1e-4)
     for other in (step - 0.03, step + 0.03):
         near = kt.predict(

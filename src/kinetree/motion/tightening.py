@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
+from kinetree.model.tree import Flags
 from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
@@ -132,10 +133,16 @@ def violation_peaks(prediction: Prediction, tolerance: float) -> Array:
         excess = np.maximum(np.asarray(rows.lower) - values, values - np.asarray(rows.upper)) / np.asarray(
             rows.scale
         )
-        padded = np.pad(excess, ((1, 1), (0, 0)), constant_values=-np.inf)
-        peak = (excess > tolerance) & (excess >= padded[:-2]) & (excess >= padded[2:])
-        found.append(s[peak.any(axis=1)])
+        found.append(s[peaks_above(excess, tolerance)])
     return np.concatenate([np.zeros(0), *found])
+
+
+def peaks_above(excess: Array, tolerance: float) -> Flags:
+    """Whether any column of ``excess`` (m, k) is above a tolerance and at a peak there, (m,)."""
+    padded = np.pad(excess, ((1, 1), (0, 0)), constant_values=-np.inf)
+    peaks: Flags = (excess > tolerance) & (excess >= padded[:-2]) & (excess >= padded[2:])
+    found: Flags = peaks.any(axis=1)
+    return found
 
 
 def bounded_values(problem: Problem, x: Array, s: Array) -> Iterator[tuple[Rows, Array]]:

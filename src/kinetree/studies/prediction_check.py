@@ -18,6 +18,7 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of
 from kinetree.simulation.simulate import simulate
 from kinetree.state import Wrench
+from kinetree.studies.sampled import SampledMotion
 
 NODES = 12  # of the polynomial that stands for the torques in one segment
 POINTS, FEW = 201, 11  # at which the two motions are compared, as a whole and in each piece
@@ -204,11 +205,10 @@ def _torques(prediction: Prediction, s: Array) -> Array:
 
     What acts in joints beside drives is part of it.
     """
-    problem = prediction.problem
-    at, own = problem.evaluation(s, prediction.x), problem.setting.own
-    tau = at.tau[:, own]
-    tau[:, problem.setting.passive] = 0.0
-    return np.asarray(tau + at.in_joints[:, own])
+    motion = SampledMotion(prediction, s)
+    drives = motion.active.copy()
+    drives[:, prediction.problem.setting.passive] = 0.0
+    return drives + motion.passive
 
 
 def _with_moving_loads(

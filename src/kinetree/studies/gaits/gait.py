@@ -19,7 +19,7 @@ from kinetree.motion.solvers.interface import Progress
 from kinetree.result.records import Check
 from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
-from kinetree.studies.gaits.checks import Cycle, checked
+from kinetree.studies.gaits.checks import checked
 from kinetree.studies.gaits.following import Following, Stepping
 from kinetree.studies.gaits.problem import Plan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
@@ -27,6 +27,7 @@ from kinetree.studies.gaits.task import Gait
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import legged
 from kinetree.studies.gaits.wanted import WantedCycle
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.combined import repeat
@@ -87,7 +88,7 @@ class PredictedGait(Verified):
         for name, limit in self.plan.who.torques.items():
             most[mechanism.joint_index(name)] = limit
         s = np.linspace(0.0, 1.0, ROWS * self.plan.task.segments + 1)
-        motion = WantedCycle(Cycle(self.plan, self.prediction, s))
+        motion = WantedCycle(self.plan, SampledMotion(self.prediction, s))
         law = Following(self.plan.who, motion, Stepping(self.plan), most)
         return SampledLaw(law, period=period, **options)
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.energy import center_of_mass
-from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.control.sampled import SampledLaw
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
@@ -47,12 +46,15 @@ from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.result.records import Check
 from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
+from kinetree.studies.checks import unsupported_check
+from kinetree.studies.gaits.checks import force_checks
 from kinetree.studies.gaits.leaping import FollowingLeap, Leaping, LeapMotion
 from kinetree.studies.gaits.problem import CLEAR
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
 from kinetree.studies.gaits.takeoff import check_takeoff
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import AXES, Foot, Legged, legged
+from kinetree.studies.sampled import sampled
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.tabulated_motion import from_table
@@ -72,7 +74,7 @@ ROWS = 200  # of the table of a phase that a law follows
 RANGE, LARGEST = 1.5, 6.0  # rad from standing; weights on one contact point
 LEFT = 0.01  # of the weight: forces on the trunk that nothing exerts, between knots
 LIFTED = 0.1  # of the rise of the center of mass: how far feet clear the ground at most
-SLIPS, SINKS, SLACK = 1e-3, 1e-3, 0.01  # relative to the leg; relative to the limit
+SLIPS, SINKS = 1e-3, 1e-3  # relative to the leg
 SEARCH = tuple(x for x in signature(predict_phases).parameters if x not in ("phases", "start"))
 
 
@@ -469,10 +471,7 @@ def _found(
 
 def _left(who: Legged, prediction: PhasedPrediction) -> list[float]:
     """The largest force on the trunk that nothing exerts, phase by phase, relative to the weight."""
-    return [
-        who.unheld(x.problem.evaluation(_fine(x), x.x).tau[:, x.problem.setting.own])
-        for x in prediction.parts
-    ]
+    return [who.unheld(sampled(part, _fine(part)).tau) for part in prediction.parts]
 
 
 def _fine(part: Prediction) -> Array:
@@ -510,43 +509,25 @@ def _checked(
     names: tuple[str, ...],
 ) -> dict[str, Check]:  # fmt: skip
     up = AXES.index(who.up)
-    left = max(_left(who, prediction))
-    slips = sinks = pull = used = rise = 0.0
-    for part, name in zip(prediction.parts, names, strict=True):
-        s = _fine(part)
-        problem = part.problem
-        at, own = problem.evaluation(s, part.x), problem.setting.own
-        q = at.motion.q[:, own]
-        poses = forward_kinematics(who.mechanism, q)
+    motions = [sampled(part, _fine(part)) for part in prediction.parts]
+    left = max(who.unheld(motion.tau) for motion in motions)
+    slips = sinks = rise = 0.0
+    for motion, name in zip(motions, names, strict=True):
         moved = distance * np.eye(3)[AXES.index(who.forward)] if name == "land" else np.zeros(3)
         for foot in who.feet:
-            R, p = poses[foot.body]
-            places = p[:, None] + np.einsum("mij,kj->mki", R, foot.points)
-            stand = who.places(foot)
+            places, stand = motion.place(foot.body, foot.points), who.places(foot)
             if name == "fly":
                 sinks = max(sinks, float((stand[:, up].min() - places[..., up]).max()))
             else:
                 slips = max(slips, float(np.abs(places - stand - moved).max()))
         for body, points in _others(who).items():
-            R, p = poses[body]
-            places = p[:, None] + np.einsum("mij,kj->mki", R, points)
-            sinks = max(sinks, float((_floor(who) - places[..., up]).max()))
+            sinks = max(sinks, float((_floor(who) - motion.place(body, points)[..., up]).max()))
         if name == "fly":
-            height_of = center_of_mass(who.mechanism, q)[:, up]
-            rise = float(height_of[len(s) // 2] - 0.5 * (height_of[0] + height_of[-1]))
-        force: dict[str, Array] = {}
-        for load in problem.loads_of(s, part.x):
-            force[load.body] = force.get(load.body, 0.0) + np.asarray(load.force)
-        for f in force.values():
-            normal, across = f[:, up], np.linalg.norm(np.delete(f, up, axis=1), axis=1)
-            pull = max(pull, float(-normal.min()) / who.weight)
-            some = normal > 0.05 * who.weight
-            used = max(used, float((across[some] / normal[some]).max(initial=0.0)))
+            height_of = center_of_mass(who.mechanism, motion.q)[:, up]
+            rise = float(height_of[len(motion.s) // 2] - 0.5 * (height_of[0] + height_of[-1]))
     gaps = max((abs(x) for x in prediction.gaps.values()), default=0.0)
     return {
-        "trunk": Check.within(
-            left, LEFT, "1", "only the ground supports the trunk; residual relative to the weight"
-        ),
+        "trunk": unsupported_check(left, LEFT),
         "feet": Check.within(
             slips / who.leg, SLIPS, "1", "stance feet rest; motion relative to the leg length"
         ),
@@ -556,15 +537,7 @@ def _checked(
             "1",
             "feet in flight and all other points stay above the ground; depth relative to the leg length",
         ),
-        "pushing": Check.within(
-            max(pull, 0.0), 1e-6, "1", "the ground only pushes; pull relative to the weight"
-        ),
-        "friction": Check.within(
-            max(used / rules.friction - 1.0, 0.0),
-            SLACK,
-            "1",
-            f"friction coefficient {used:.2f} needed, {rules.friction:g} is allowed",
-        ),
+        **force_checks(who, motions, rules.friction),
         "rise": Check.within(
             abs(rise / height - 1.0),
             0.02,

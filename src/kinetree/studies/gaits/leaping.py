@@ -16,6 +16,7 @@ from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.studies.gaits.following import AHEAD, ALONG, LATE, RETURNS, TRUNK, Following
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, between_rows, wanted_rows
+from kinetree.studies.sampled import SampledMotion
 
 ROWS = 200  # of the table of a phase
 FLYING = 0.01  # weight of the trunk's attitude in flight beside that of a point, which must land in place
@@ -31,10 +32,7 @@ class LeapMotion:
         parts, times, begun = [], [], 0.0
         for part in prediction.parts:
             s = np.linspace(0.0, 1.0, ROWS + 1)
-            problem = part.problem
-            at, own = problem.evaluation(s, part.x), problem.setting.own
-            q, qd, qdd = (rate[:, own] for rate in at.motion[:3])
-            parts.append(wanted_rows(who, q, qd, qdd, list(problem.loads_of(s, part.x))))
+            parts.append(wanted_rows(who, SampledMotion(part, s)))
             times.append(begun + part.duration * s)
             begun += part.duration
         self.rows, self.times, self.duration = _joined(parts), np.concatenate(times), begun

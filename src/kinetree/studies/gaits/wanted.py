@@ -11,8 +11,9 @@ from kinetree.analysis.energy import center_of_mass, momentum
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import Wrench
-from kinetree.studies.gaits.checks import Cycle
+from kinetree.studies.gaits.problem import Plan
 from kinetree.studies.gaits.walker import AXES, Foot, Legged
+from kinetree.studies.sampled import SampledMotion
 
 
 class PointMotion(NamedTuple):
@@ -60,13 +61,13 @@ def point_motion(who: Legged, q: Array, qd: Array, qdd: Array) -> PointMotion:
 class WantedCycle:
     """The table of a predicted cycle, continued for ever, each cycle a stride further."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, plan: Plan, cycle: SampledMotion) -> None:
         """``cycle`` has instants over all of it, in equal steps."""
-        plan, who = cycle.plan, cycle.plan.who
+        who = plan.who
         self.period, self._last = plan.period, len(cycle.s) - 1
         self._stride = plan.stride * np.eye(3)[AXES.index(who.forward)]
         self._slide = who.mechanism.joint_index(who.slides(who.forward))
-        self.rows = wanted_rows(who, cycle.q, cycle.qd, cycle.qdd, cycle.pushes)
+        self.rows = wanted_rows(who, cycle)
 
     def at(self, t: float) -> Wanted:
         """What is asked for at t (s)."""
@@ -92,11 +93,12 @@ def between_rows(rows: Wanted, i: int, share: float, slide: int, on: Array) -> W
     )  # fmt: skip
 
 
-def wanted_rows(who: Legged, q: Array, qd: Array, qdd: Array, pushes: list[Wrench]) -> Wanted:
-    """What a motion (m, n_dof) with the ground's ``pushes`` asks for at its instants."""
+def wanted_rows(who: Legged, motion: SampledMotion) -> Wanted:
+    """What a motion with the ground's loads on its feet asks for at its instants."""
+    q, qd, qdd = motion.q, motion.qd, motion.qdd
     rate = momentum(who.mechanism, q, qd)[:, :3] / who.mechanism.mass
     com, points = center_of_mass(who.mechanism, q), point_motion(who, q, qd, qdd)
-    return Wanted(q, qd, qdd, com, rate, points, _forces(who, pushes, len(q)))
+    return Wanted(q, qd, qdd, com, rate, points, _forces(who, motion.loads, len(q)))
 
 
 def _forces(who: Legged, pushes: list[Wrench], m: int) -> Array:

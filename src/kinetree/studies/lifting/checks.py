@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.inverse import joint_reactions
-from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.model.rooted import carried_bodies
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.result.records import Check
 from kinetree.state import Wrench
+from kinetree.studies.checks import (
+    CARRIES,
+    friction_check,
+    friction_used,
+    momentum_check,
+    outside,
+    pushing_check,
+    torque_check,
+    torque_excess,
+    unsupported_check,
+)
+from kinetree.studies.ground import Ground, ground_of
 from kinetree.studies.lifting.problem import BOX, FEET, LEVEL, ROOT, Lifter
-from kinetree.studies.motion_audit import momentum_check, simulated_in_pieces
-from kinetree.studies.walking.ground import Ground, centre_of_pressure
+from kinetree.studies.piecewise_simulation import simulated_in_pieces
+from kinetree.studies.sampled import SampledMotion
 
 FINER = 10
 EXCESS = 1e-2  # relative to the limit, of torques between the instants of the rows
 OUTSIDE, PLACED, MOVES = 2e-3, 1e-3, 1e-3  # m: zero-moment point, hands at both ends, the left foot
 TILTED = 0.02  # rad, beyond what is allowed
 MEETS = 3e-3  # m, by which the box may get into what it must not meet between the instants of the rows
-LIGHT = 1e-6  # of the weight
+LIGHT = 1e-6  # of the weight: a foot that carries less has no center of pressure
+PULLS, FLOATS = 1e-6, 1e-9  # of the weight: pull of the ground, forces on the root that nothing exerts
 LIMBS = {  # half thickness (m) of what the box passes: from one joint to the next
     ("right_knee", "right_ankle"): 0.04, ("left_knee", "left_ankle"): 0.04,
     ("right_hip", "right_knee"): 0.05, ("left_hip", "left_knee"): 0.05,
@@ -32,99 +42,64 @@ LIMBS = {  # half thickness (m) of what the box passes: from one joint to the ne
 SLICES = 21  # points along each of them
 
 
-class Course:
-    """A predicted lift at instants s (m,): motion, torques, joint forces, pushes of the ground."""
+def joint_force(course: SampledMotion, joint: str) -> Array:
+    """Size of the net force in a joint, (m,) in N."""
+    carried = carried_bodies(course.mechanism)[joint]
+    force = course.reactions[:, course.mechanism.body_index(carried), :3]
+    return np.asarray(np.linalg.norm(force, axis=1))
 
-    def __init__(self, who: Lifter, prediction: Prediction, s: Array) -> None:
-        problem = prediction.problem
-        self.who, self.s, self.mechanism = who, s, problem.mechanism
-        at, own = problem.evaluation(s, prediction.x), problem.setting.own
-        self.q, self.qd, self.qdd = (rate[:, own] for rate in at.motion[:3])
-        self.tau = at.tau[:, own]
-        self.resultant = at.tau[:, problem.setting.reaction("world")]
-        self.pushes: list[Wrench] = list(at.pushes)
-        self.poses = forward_kinematics(self.mechanism, self.q)
 
-    def column(self, name: str) -> Array:
-        """Torques of a joint, (m,)."""
-        return self.tau[:, self.mechanism.joint_index(name)]
+def zero_moment_point(course: SampledMotion) -> Array:
+    """x and y (m, 2) of the zero-moment point on the floor."""
+    F = course.reaction("world")
+    return np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3]
 
-    @cached_property
-    def reactions(self) -> Array:
-        """Forces and moments in all joints, (m, n_bodies, 6)."""
-        return joint_reactions(self.mechanism, self.q, self.qd, self.qdd, self.pushes)
 
-    def joint_force(self, joint: str) -> Array:
-        """Size of the net force in a joint, (m,) in N."""
-        force = self.reactions[:, self.mechanism.body_index(carried_bodies(self.mechanism)[joint]), :3]
-        return np.asarray(np.linalg.norm(force, axis=1))
+def lift_ground(who: Lifter, course: SampledMotion) -> Ground:
+    """Pushes of the ground on the right and on the left foot, each with its center of pressure."""
+    return ground_of(course, course.evaluation.pushes, LIGHT * who.weight)
 
-    @cached_property
-    def zero_moment_point(self) -> Array:
-        """x and y (m, 2)."""
-        F = self.resultant
-        return np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3]
 
-    def ground(self) -> Ground:
-        """Pushes of the ground on the right and on the left foot, each with its center of pressure."""
-        found = []
-        for load in self.pushes:
-            force, place = np.asarray(load.force), self.poses[load.body][1]
-            moment = np.asarray(load.moment) + np.cross(place, force)
-            point, rest = centre_of_pressure(force, moment, 0.0 * self.s, LIGHT * self.who.weight)
-            found.append((force, point, rest))
-        force, point, rest = (np.stack(x, axis=1) for x in zip(*found, strict=True))
-        return Ground(force, point, rest, {})
-
-    def places(self) -> dict[str, Array]:
-        """Joints that limbs end in, (m, 3) each in the world."""
-        poses = self.poses
-        found = {name: poses[name][1] for name in ("lumbar", "waist", "chest")}
-        carried = carried_bodies(self.mechanism)
-        for joint in (f"{side}_{name}" for side in ("right", "left") for name in ("ankle", "knee", "hip")):
-            found[joint] = poses[carried[joint]][1]
-        R, p = poses["chest"]
-        found["neck"] = p + R @ self.who.neck
-        return found
+def limb_ends(who: Lifter, course: SampledMotion) -> dict[str, Array]:
+    """Joints that limbs end in, (m, 3) each in the world."""
+    carried = carried_bodies(course.mechanism)
+    found = {name: course.poses[name][1] for name in ("lumbar", "waist", "chest")}
+    for joint in (f"{side}_{name}" for side in ("right", "left") for name in ("ankle", "knee", "hip")):
+        found[joint] = course.poses[carried[joint]][1]
+    return found | {"neck": course.place("chest", who.neck)}
 
 
 def checked(who: Lifter, prediction: Prediction, *, simulated: bool = False) -> dict[str, Check]:
     """All checks by name; the simulation only if asked for."""
     own = prediction.problem.setting.samples
     s = np.unique(np.concatenate([np.linspace(a, b, FINER + 1) for a, b in pairwise(own)]))
-    course = Course(who, prediction, s)
-    force = course.ground().force
+    course = SampledMotion(prediction, s)
+    ground = lift_ground(who, course)
+    root = max(float(np.abs(course.torque(name)).max()) for name in ROOT) / who.weight
     found = {
         **_body(who, course),
-        **_balance(who, course),
+        **_balance(who, course, ground),
         **_box(who, course),
-        "momentum": momentum_check(course.mechanism, course.q, course.qd, course.qdd, force.sum(axis=1)),
-        "floating": _floating(who, course),
+        "momentum": momentum_check(course, ground.force.sum(axis=1)),
+        "floating": unsupported_check(root, FLOATS),
     }
     if simulated:
         found["simulation"] = simulation(who, prediction)
     return found
 
 
-def _body(who: Lifter, course: Course) -> dict[str, Check]:
+def _body(who: Lifter, course: SampledMotion) -> dict[str, Check]:
     """Strength, ranges, forces in back and knees, the left foot."""
     task, mechanism = who.task, course.mechanism
-    excess = max(
-        float((np.maximum(low - course.column(x), course.column(x) - high)).max()) / who.sizes[x]
-        for x, (low, high) in who.torques.items()
-    )
+    names, (low, high) = list(who.torques), np.array(list(who.torques.values())).T
+    tau = course.tau[:, [course.column(x) for x in names]]
+    excess = torque_excess(tau, low, high, np.array([who.sizes[x] for x in names]))
     tree, beyond = mechanism.tree, 0.0
     for name in who.joints:
         k, q = tree.axis_names.index(name), course.q[:, mechanism.joint_index(name)]
         beyond = max(beyond, float((tree.lower[k] - q).max()), float((q - tree.upper[k]).max()))
-    count = len(course.s)
     found = {
-        "torques": Check.within(
-            max(excess, 0.0),
-            EXCESS,
-            "1",
-            f"torques stay within their limits at {count} instants; excess relative to the limit",
-        ),
+        "torques": torque_check(excess, EXCESS),
         "joints": Check.within(max(beyond, 0.0), 1e-6, "rad", "joints stay within their ranges"),
         "feet": Check.within(_left_foot(who, course), MOVES, "m", "the left foot stays where it is"),
     }
@@ -132,65 +107,45 @@ def _body(who: Lifter, course: Course) -> dict[str, Check]:
     for name, joints in limits.items():
         limit = getattr(task, name)
         if limit is not None:
-            most = max(float(course.joint_force(joint).max()) for joint in joints)
+            most = max(float(joint_force(course, joint).max()) for joint in joints)
             words = f"net force in the joint: {most:.0f} N of {limit:.0f} N; excess relative to the limit"
             found[name] = Check.within(max(most / limit - 1.0, 0.0), EXCESS, "1", words)
     return found
 
 
-def _left_foot(who: Lifter, course: Course) -> float:
+def _left_foot(who: Lifter, course: SampledMotion) -> float:
     """How far any of its points gets from where it stood (m)."""
     worst = 0.0
     names = [x for x in course.mechanism.contact_points if x.name.startswith("left")]
     for point, xy in zip(names, who.soles["left_foot"], strict=True):
-        R, p = course.poses[point.body]
-        worst = max(worst, float(np.abs(p + R @ point.position - np.append(xy, 0.0)).max()))
+        place = course.place(point.body, point.position)
+        worst = max(worst, float(np.abs(place - np.append(xy, 0.0)).max()))
     return worst
 
 
-def _balance(who: Lifter, course: Course) -> dict[str, Check]:
+def _balance(who: Lifter, course: SampledMotion, ground: Ground) -> dict[str, Check]:
     """The zero-moment point within both feet, each foot's center of pressure within it, pushing, friction."""
-    lower, upper = who.support.min(axis=0), who.support.max(axis=0)
-    point = course.zero_moment_point
-    outside = max(float(np.maximum(lower - point, point - upper).max()), 0.0)
-    ground = course.ground()
-    force, own = ground.force, ground.point
-    each = 0.0
+    support, force, each = who.support, ground.force, 0.0
+    off = outside(zero_moment_point(course), support.min(axis=0), support.max(axis=0))
     for k, name in enumerate(FEET):
-        sole, carries = who.soles[name], force[:, k, 2] > 0.05 * who.weight
-        low, high = sole[:3].min(axis=0), sole[:3].max(axis=0)
-        off = np.maximum(low - own[carries, k, :2], own[carries, k, :2] - high)
-        each = max(each, float(off.max(initial=0.0)))
-    pull = float(np.maximum(-force[..., 2], 0.0).max()) / who.weight
+        sole, carries = who.soles[name][:3], force[:, k, 2] > CARRIES * who.weight
+        beyond = outside(ground.point[carries, k, :2], sole.min(axis=0), sole.max(axis=0))
+        each = max(each, float(beyond.max(initial=0.0)))
     total = force.sum(axis=1)
-    used = float((np.linalg.norm(total[:, :2], axis=1) / np.maximum(total[:, 2], LIGHT * who.weight)).max())
+    used = friction_used(total[:, 2], np.linalg.norm(total[:, :2], axis=1), who.weight)
     return {
         "balance": Check.within(
-            outside, OUTSIDE, "m", "the zero-moment point is within the support of both feet"
+            float(off.max()), OUTSIDE, "m", "the zero-moment point is within the support of both feet"
         ),
         "soles": Check.within(
             each, OUTSIDE, "m", "the center of pressure of each foot is between heel and ball"
         ),
-        "pushing": Check.within(
-            pull, 1e-6, "1", "the ground pulls on neither foot; pull relative to the weight"
-        ),
-        "friction": Check(
-            used,
-            who.task.friction,
-            used <= who.task.friction,
-            "1",
-            "friction coefficient needed by both feet together",
-        ),
+        "pushing": pushing_check(force[..., 2], who.weight, PULLS),
+        "friction": friction_check(used, who.task.friction, 0.0),  # by both feet together
     }
 
 
-def _floating(who: Lifter, course: Course) -> Check:
-    """What is left for the root to hold, which nothing holds."""
-    rest = max(float(np.abs(course.column(name)).max()) for name in ROOT) / who.weight
-    return Check.within(rest, 1e-9, "1", "only the ground supports the body; residual relative to the weight")
-
-
-def _box(who: Lifter, course: Course) -> dict[str, Check]:
+def _box(who: Lifter, course: SampledMotion) -> dict[str, Check]:
     """Hands at both ends, the box level, clear of floor, shelf and limbs."""
     task = who.task
     R, p = course.poses[BOX]
@@ -217,15 +172,14 @@ def _box(who: Lifter, course: Course) -> dict[str, Check]:
     return found
 
 
-def _hands(who: Lifter, course: Course) -> Check:
+def _hands(who: Lifter, course: SampledMotion) -> Check:
     """Both hands hold the box: the left one where the mirror image of the right one is."""
     hold = who.left_hold
     if who.task.twisted:
-        R, p = course.poses["left_forearm"]
         turn, origin = course.poses[BOX]
-        off = p + R @ hold - origin - turn @ np.array([0.0, 2.0 * who.lateral, 0.0])
+        off = course.place("left_forearm", hold) - origin - turn @ np.array([0.0, 2.0 * who.lateral, 0.0])
         return Check.within(float(np.abs(off).max()), PLACED, "m", "both hands stay on the box")
-    places = [p + R @ hold for R, p in (course.poses[f"{side}_forearm"] for side in ("right", "left"))]
+    places = [course.place(f"{side}_forearm", hold) for side in ("right", "left")]
     apart = float(np.abs(places[0] * [1.0, -1.0, 1.0] - places[1]).max())
     return Check.within(apart, 1e-9, "m", "both hands stay on the box")
 
@@ -244,9 +198,9 @@ def _into_shelf(who: Lifter, middle: Array, turn: Array) -> float:
     return max(floor, float(depth.max()))
 
 
-def _into_limbs(who: Lifter, course: Course, middle: Array) -> float:
+def _into_limbs(who: Lifter, course: SampledMotion, middle: Array) -> float:
     """How deep legs and trunk, as capsules in the sagittal plane, are in the box (m)."""
-    task, places, worst = who.task, course.places(), 0.0
+    task, places, worst = who.task, limb_ends(who, course), 0.0
     half = 0.5 * np.array([task.depth, task.tall])
     center = middle[:, [0, 2]] + np.array([0.0, 0.5 * task.tall - task.grip])
     beside = 0.5 * task.wide
@@ -260,9 +214,9 @@ def _into_limbs(who: Lifter, course: Course, middle: Array) -> float:
     return worst
 
 
-def _into_limbs_at_any_angle(who: Lifter, course: Course, middle: Array) -> float:
+def _into_limbs_at_any_angle(who: Lifter, course: SampledMotion, middle: Array) -> float:
     """How deep legs and trunk, as capsules, are in the box, whichever way it points (m)."""
-    task, places, worst = who.task, course.places(), 0.0
+    task, places, worst = who.task, limb_ends(who, course), 0.0
     half = 0.5 * np.array([task.depth, task.wide, task.tall])
     turn = course.poses[BOX][0]
     center = middle + turn @ np.array([0.0, 0.0, 0.5 * task.tall - task.grip])
@@ -280,13 +234,13 @@ def simulation(who: Lifter, prediction: Prediction) -> Check:
     heel = next(x.position for x in who.person.contact_points if x.name == "right_heel")
 
     def forces(s: Array) -> tuple[dict[str, Array], list[Wrench]]:
-        course = Course(who, prediction, s)
+        course = SampledMotion(prediction, s)
         names = [x for x in who.person.joint_names if x not in ROOT]
-        right, left = course.pushes
+        right, left = course.evaluation.pushes
         loads = [
             Wrench(right.body, right.force, right.moment, point=heel),
             Wrench(left.body, left.force, left.moment),
         ]
-        return {name: course.column(name) for name in names}, loads
+        return {name: course.torque(name) for name in names}, loads
 
     return simulated_in_pieces(prediction, who.person, forces, "human with its box")

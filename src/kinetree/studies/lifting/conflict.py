@@ -11,9 +11,11 @@ from kinetree.errors import listed
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import JointCombination, ReactionLimit, TorqueLimits, ZeroMomentPoint
+from kinetree.studies.checks import outside
 from kinetree.studies.conflict import conflicting, excess_of_torques
-from kinetree.studies.lifting.checks import Course
+from kinetree.studies.lifting.checks import joint_force, zero_moment_point
 from kinetree.studies.lifting.problem import TRUNK, Lifter
+from kinetree.studies.sampled import SampledMotion
 
 PLAIN = (TorqueLimits, ZeroMomentPoint, ReactionLimit)  # limits that may be given up as they are
 
@@ -31,27 +33,26 @@ def conflicts(who: Lifter, problem: Problem, start: Any = None) -> list[str]:
         return problem.changed(constraints=[x for x in problem.constraints if x not in given_up])
 
     def how(name: str, found: Prediction) -> str:
-        return _how(name, Course(who, found, found.s))
+        return _how(who, name, SampledMotion(found, found.s))
 
     neither = f"no lift was found without {listed(kinds)} either: these positions are out of reach"
     return conflicting("a lift", kinds, without, how, neither, start)
 
 
-def _how(name: str, course: Course) -> str:
+def _how(who: Lifter, name: str, course: SampledMotion) -> str:
     """What a lift without some limit takes of it."""
-    who = course.who
     if name == TorqueLimits.family:
         return excess_of_torques(
-            (x, float(np.maximum(course.column(x) / high, course.column(x) / low).max()))
+            (x, float(np.maximum(course.torque(x) / high, course.torque(x) / low).max()))
             for x, (low, high) in who.torques.items()
         )
     if name == ZeroMomentPoint.family:
         low, high = who.support.min(axis=0), who.support.max(axis=0)
-        off = np.maximum(low - course.zero_moment_point, course.zero_moment_point - high).max()
+        off = outside(zero_moment_point(course), low, high).max()
         return f", with the zero-moment point {1e3 * off:.0f} mm outside the feet: the person falls over"
     if name == ReactionLimit.family:
-        back = course.joint_force("lumbar").max()
-        knee = max(course.joint_force(joint).max() for joint in ("right_knee", "left_knee"))
+        back = joint_force(course, "lumbar").max()
+        knee = max(joint_force(course, joint).max() for joint in ("right_knee", "left_knee"))
         return f", with {back:.0f} N in the back and {knee:.0f} N in a knee"
-    lean = sum(factor * course.q[:, course.mechanism.joint_index(x)] for x, factor in TRUNK.items())
+    lean = sum(factor * course.q[:, course.column(x)] for x, factor in TRUNK.items())
     return f", with a lean of {np.degrees(np.max(lean)):.0f} degrees"

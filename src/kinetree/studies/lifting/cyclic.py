@@ -26,14 +26,15 @@ from kinetree.motion.solvers.interface import Progress
 from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
 from kinetree.result.records import Check
 from kinetree.result.result import Result
-from kinetree.studies.lifting.checks import Course, checked, simulation
+from kinetree.studies.ground import Ground
+from kinetree.studies.lifting.checks import checked, lift_ground, simulation
 from kinetree.studies.lifting.lift import Lift, joint_forces, with_forces
 from kinetree.studies.lifting.problem import BOX, DOWN, UP, Lifter, lifter, lifting_problem
 from kinetree.studies.lifting.repeated import checked_count
 from kinetree.studies.lifting.search import FINER, REFINED
 from kinetree.studies.lifting.task import MOST_POINTS, described
 from kinetree.studies.net_joints import with_net_joints
-from kinetree.studies.walking.ground import Ground
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
 
@@ -54,11 +55,9 @@ class LiftCycle(Verified):
     seconds: dict[str, float] = field(default_factory=dict)
 
     @cached_property
-    def courses(self) -> tuple[Course, Course]:
+    def courses(self) -> tuple[SampledMotion, SampledMotion]:
         """Both ways at the prediction's own samples."""
-        up, down = (
-            Course(who, part, part.s) for who, part in zip(self.ways, self.prediction.parts, strict=True)
-        )
+        up, down = (SampledMotion(part, part.s) for part in self.prediction.parts)
         return up, down
 
     @property
@@ -70,14 +69,14 @@ class LiftCycle(Verified):
     def to_result(self, repetitions: int = 1) -> Result:
         """So many cycles as one result, with what that of a lift has; ``phase`` is 1 up and 2 back."""
         checked_count(repetitions)
-        up, down = (course.ground() for course in self.courses)
+        up, down = (lift_ground(who, course) for who, course in zip(self.ways, self.courses, strict=True))
         both = (
             np.concatenate([getattr(x, name) for x in (up, down)]) for name in ("force", "point", "moment")
         )
         force, point, moment = both
         settings = asdict(self.ways[0].task) | {"cycle": self.back, "repetitions": repetitions}
         found = with_ground(
-            self.prediction.to_result(), Ground(force, point, moment, {}), settings, self.checks, "lifting", 0
+            self.prediction.to_result(), Ground(force, point, moment), settings, self.checks, "lifting", 0
         )
         found = replace(found, settings={**found.settings, "ground": self.ways[0].surroundings})
         found = with_net_joints(with_forces(found, self.joint_forces), self.ways[0].person)

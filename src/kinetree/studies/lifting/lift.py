@@ -19,12 +19,14 @@ from kinetree.result.labelled import coordinates_of, labelled_dataset, variables
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
-from kinetree.studies.lifting.checks import Course, simulation
+from kinetree.studies.ground import Ground
+from kinetree.studies.lifting.checks import joint_force, lift_ground, simulation
 from kinetree.studies.lifting.conflict import conflicts
 from kinetree.studies.lifting.problem import Lifter, lifter
 from kinetree.studies.lifting.search import Seeker, sought
 from kinetree.studies.lifting.task import Lifting, described
 from kinetree.studies.net_joints import with_net_joints
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
 
@@ -47,9 +49,14 @@ class Lift(Verified):
         return self.lifter.task
 
     @cached_property
-    def course(self) -> Course:
-        """Motion, torques, joint forces and pushes of the ground at the prediction's own samples."""
-        return Course(self.lifter, self.prediction, self.prediction.s)
+    def course(self) -> SampledMotion:
+        """Motion, torques and joint forces at the prediction's own samples."""
+        return SampledMotion(self.prediction, self.prediction.s)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """Pushes of the ground on both feet there."""
+        return lift_ground(self.lifter, self.course)
 
     @property
     def joint_forces(self) -> dict[str, Array]:
@@ -62,7 +69,7 @@ class Lift(Verified):
     def to_result(self) -> Result:
         """Motion, torques, reactions, joint forces of back and knees, the ground's reactions, the audit."""
         found = with_ground(
-            self.prediction.to_result(), self.course.ground(), asdict(self.task), self.checks, "lifting", 0
+            self.prediction.to_result(), self.ground, asdict(self.task), self.checks, "lifting", 0
         )
         settings = {**found.settings, "ground": self.lifter.surroundings}
         found = replace(found, settings=settings, messages=(*self.conflicts, *found.messages))
@@ -76,9 +83,9 @@ class Lift(Verified):
         )
 
 
-def joint_forces(course: Course) -> dict[str, Array]:
+def joint_forces(course: SampledMotion) -> dict[str, Array]:
     """Size of the net force in the joints of back and knees, (m,) each in N."""
-    return {name: course.joint_force(joint) for name, joint in JOINTS.items()}
+    return {name: joint_force(course, joint) for name, joint in JOINTS.items()}
 
 
 def joint_force_variables(

@@ -16,7 +16,6 @@ from kinetree.errors import InputError, shown
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.studies.gait.ground import ground_variables
-from kinetree.studies.lifting.checks import Course
 from kinetree.studies.lifting.lift import Lift, joint_force_variables
 
 MOST = 100  # repetitions
@@ -31,8 +30,7 @@ def repeat(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
     if not (np.isfinite(rest) and 0.0 <= rest <= 60.0):
         raise InputError(f"a rest between repetitions must be from 0 to 60 s, got {rest:g}")
     t, T = lift.prediction.t, lift.prediction.duration
-    course = lift.course
-    ground = course.ground()
+    course, ground = lift.course, lift.ground
     numbers = {
         "q": course.q, "qdd": course.qdd, "tau": course.tau,
         "force": ground.force, "point": ground.point, "moment": ground.moment,
@@ -49,9 +47,7 @@ def repeat(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
             parts[name].append(values[way][first:])
         parts["qd"].append((1.0 if k % 2 == 0 else -1.0) * course.qd[way][first:])
         begun += T + rest
-    return _result(
-        lift, course, count, rest, np.concatenate(times), {k: np.concatenate(x) for k, x in parts.items()}
-    )
+    return _result(lift, count, rest, np.concatenate(times), {k: np.concatenate(x) for k, x in parts.items()})
 
 
 def checked_count(count: int) -> None:
@@ -60,7 +56,7 @@ def checked_count(count: int) -> None:
         raise InputError(f"the number of repetitions must be an integer from 1 to {MOST}, got {shown(count)}")
 
 
-def _result(lift: Lift, course: Course, count: int, rest: float, time: Any, found: dict[str, Any]) -> Result:
+def _result(lift: Lift, count: int, rest: float, time: Any, found: dict[str, Any]) -> Result:
     feet = [{"right": x[:, 0], "left": x[:, 1]} for x in (found[k] for k in ("force", "point", "moment"))]
     more, labels = ground_variables(*feet)
     spared, own = joint_force_variables(found["spared"], list(lift.joint_forces))
@@ -69,5 +65,10 @@ def _result(lift: Lift, course: Course, count: int, rest: float, time: Any, foun
     settings["ground"] = lift.lifter.surroundings
     audit = dict(lift.checks)
     return build_result(
-        "lift", course.mechanism, variables | spared, coordinates=labels | own, settings=settings, audit=audit
+        "lift",
+        lift.course.mechanism,
+        variables | spared,
+        coordinates=labels | own,
+        settings=settings,
+        audit=audit,
     )

@@ -16,8 +16,8 @@ from kinetree.motion.terms import Friction, GroundClearance, JointLimits, Suppor
 from kinetree.motion.terms.contract import Constraint
 from kinetree.motion.terms.strength import StrengthLimits
 from kinetree.studies.conflict import BETWEEN, conflicting, excess_of_torques
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import friction_needed, outside_support, strength_needed
-from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
 
 QUICK = "interior"  # what "auto" tries first
@@ -93,7 +93,7 @@ def conflicts(who: Walker, start: Any) -> list[str]:
         return _without(who, kinds)
 
     def how(kind: str, found: Prediction) -> str:
-        return _how(who, kind, Step(who, found, found.s))
+        return _how(who, kind, SampledMotion(found, found.s))
 
     return conflicting("a step", KINDS, without, how, neither, start)
 
@@ -119,7 +119,7 @@ def _kind(term: Constraint) -> str:
     return next((kind for known, kind in plain.items() if isinstance(term, known)), "")
 
 
-def _how(who: Walker, kind: str, step: Step) -> str:
+def _how(who: Walker, kind: str, step: SampledMotion) -> str:
     """What a step without some limit takes of it."""
     if kind == STRENGTH:
         return excess_of_torques(strength_needed(who, step).items())

@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
-from kinetree.analysis.energy import momentum
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.analysis.kinematics import body_velocities, forward_kinematics
 from kinetree.analysis.rooting import change_root
 from kinetree.errors import InputError
 from kinetree.motion.outcome.prediction import Prediction
@@ -22,9 +19,11 @@ from kinetree.motion.solvers.choice import SolverName
 from kinetree.motion.solvers.interface import Progress
 from kinetree.result.records import Check
 from kinetree.result.result import Result
+from kinetree.studies.checks import momentum_check, torque_check, torque_excess, unsupported_check
+from kinetree.studies.ground import Ground, ground_of
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.document import (
     DOCUMENT,
-    FEET,
     NEAR,
     SLOW,
     TO_TOES,
@@ -34,7 +33,7 @@ from kinetree.studies.walking.document import (
     pedestrian,
     supports,
 )
-from kinetree.studies.walking.ground import LIGHT, Ground, centre_of_pressure
+from kinetree.studies.walking.ground import LIGHT
 from kinetree.studies.walking.task import Walking
 from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
@@ -43,8 +42,7 @@ FINER = 10
 SAME = 1e-9  # beside the largest torque: what both formulations may differ by in single support
 FREE = 1e-9  # relative to the weight: what the free root may need
 TWICE = 2.0  # contact points between the instants of the conditions may be so many times the bands away
-STEP = 1e-6  # s, of the difference that gives the rate of the momentum
-EXACT = 1e-6  # relative to the weight: the error of that difference
+EXCESS = 1e-2  # relative to the limit: torques between the instants of the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,8 @@ class TwoStepWalk(Verified):
     @cached_property
     def ground(self) -> Ground:
         """Pushes of the ground on both feet at the prediction's own samples."""
-        return ground_at(self.who, self.prediction, self.prediction.s)
+        step = SampledMotion(self.prediction, self.prediction.s)
+        return ground_of(step, step.evaluation.pushes, LIGHT * self.who.walker.weight)
 
     def to_result(self) -> Result:
         """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
@@ -124,67 +123,32 @@ def two_step_walk(
     return TwoStepWalk(who, prediction, sharing, checks, seconds)
 
 
-def ground_at(who: Pedestrian, prediction: Prediction, s: Array) -> Ground:
-    """Pushes of the ground on right and left foot at instants s (m,), and what they do to the feet."""
-    problem = prediction.problem
-    at = problem.evaluation(s, prediction.x)
-    q, qd = (rate[:, problem.setting.own] for rate in at.motion[:2])
-    poses, twists = forward_kinematics(who.person, q), body_velocities(who.person, q, qd)
-    force, about, power = np.zeros((len(s), 2, 3)), np.zeros((len(s), 2, 3)), {}
-    for load, body in zip(at.pushes, FEET, strict=True):
-        foot = 0 if body.startswith("right") else 1
-        f, n = np.asarray(load.force), np.asarray(load.moment)
-        force[:, foot] += f
-        about[:, foot] += n + np.cross(poses[body][1], f)
-        twist = twists[:, who.person.body_index(body)]
-        power[body] = (f * twist[:, :3]).sum(axis=1) + (n * twist[:, 3:]).sum(axis=1)
-    least = LIGHT * who.walker.weight
-    parts = [centre_of_pressure(force[:, k], about[:, k], np.zeros(len(s)), least) for k in range(2)]
-    point, moment = (np.stack([part[k] for part in parts], axis=1) for k in range(2))
-    return Ground(force, point, moment, power)
-
-
 def checked(who: Pedestrian, prediction: Prediction) -> dict[str, Check]:
     """All checks by name, on a grid that is ten times finer."""
     plan = Phases(who.task)
-    problem, s = prediction.problem, plan.samples.finer(FINER).s
-    at = problem.evaluation(s, prediction.x)
-    q, qd, qdd = (rate[:, problem.setting.own] for rate in at.motion[:3])
-    tau = at.tau[:, problem.setting.own]
-    weight = who.walker.weight
+    step = SampledMotion(prediction, plan.samples.finer(FINER).s)
+    torques, sizes = who.walker.torques, who.walker.sizes
+    low, high = np.array([torques[name] for name in who.joints]).T
+    tau = step.tau[:, [step.column(name) for name in who.joints]]
+    excess = torque_excess(tau, low, high, np.array([sizes[name] for name in who.joints]))
+    root = float(np.abs(step.tau[:, : len(who.root)]).max()) / who.walker.weight
+    pushes = np.sum([np.asarray(x.force) for x in step.evaluation.pushes], axis=0)
     return {
-        "torques": _torques(who, tau),
-        "root": Check.within(
-            float(np.abs(tau[:, : len(who.root)]).max()) / weight, FREE, "1",
-            "no force acts on the free pelvis; residual relative to the weight",
-        ),
-        **_contact(who, plan, s, q, qd),
-        "support": _support(who, plan, s, at.tau[:, problem.setting.reaction("world")]),
-        "other_formulation": _same(who, plan, s, (q, qd, qdd), tau),
-        "momentum": _momentum(who, (q, qd, qdd), np.sum([np.asarray(x.force) for x in at.pushes], axis=0)),
-    }  # fmt: skip
+        "torques": torque_check(excess, EXCESS),
+        "root": unsupported_check(root, FREE),
+        **_contact(who, plan, step),
+        "support": _support(who, plan, step),
+        "other_formulation": _same(who, plan, step),
+        "momentum": momentum_check(step, pushes),
+    }
 
 
-def _torques(who: Pedestrian, tau: Array) -> Check:
-    columns = [who.person.joint_index(name) for name in who.joints]
-    low, high = (np.array([who.walker.torques[name][k] for name in who.joints]) for k in range(2))
-    size = np.array([who.walker.sizes[name] for name in who.joints])
-    excess = float((np.maximum(low - tau[:, columns], tau[:, columns] - high) / size).max())
-    return Check.within(
-        max(excess, 0.0), 1e-2, "1", f"torques stay within their limits at {len(tau)} instants"
-    )
-
-
-def _contact(who: Pedestrian, plan: Phases, s: Array, q: Array, qd: Array) -> dict[str, Check]:
+def _contact(who: Pedestrian, plan: Phases, step: SampledMotion) -> dict[str, Check]:
     """How far contact points are from the ground, how fast they move, and how low the others are."""
-    poses, twists = forward_kinematics(who.person, q), body_velocities(who.person, q, qd)
+    s = step.s
     apart, speed, lowest = 0.0, 0.0, 0.0
     for name, instants in plan.touching.items():
-        body, point = who.points[name]
-        R, p = poses[body]
-        arm = R @ point
-        twist = twists[:, who.person.body_index(body)]
-        z, v = (p + arm)[:, 2], twist[:, :3] + np.cross(twist[:, 3:], arm)
+        z, v = step.place(*who.points[name])[:, 2], step.velocity(*who.points[name])
         touches = np.zeros(len(s), dtype=bool)
         if len(instants):
             touches = (s >= instants[0]) & (s <= instants[-1])
@@ -198,8 +162,9 @@ def _contact(who: Pedestrian, plan: Phases, s: Array, q: Array, qd: Array) -> di
     }
 
 
-def _support(who: Pedestrian, plan: Phases, s: Array, F: Array) -> Check:
+def _support(who: Pedestrian, plan: Phases, step: SampledMotion) -> Check:
     """How far the zero-moment point is outside its polygon."""
+    s, F = step.s, step.reaction("world")
     point = np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3]
     outside = 0.0
     ends = (0.0, plan.double, plan.off, 1.0)
@@ -215,13 +180,13 @@ def _support(who: Pedestrian, plan: Phases, s: Array, F: Array) -> Check:
     return found if pushes else Check(outside, 5e-3, False, "m", "the ground pulls")
 
 
-def _same(who: Pedestrian, plan: Phases, s: Array, motion: tuple[Array, Array, Array], tau: Array) -> Check:
+def _same(who: Pedestrian, plan: Phases, step: SampledMotion) -> Check:
     """Torques beside those of the tree that is rooted at its supporting foot, in single support."""
-    worst = 0.0
+    s, tau, worst = step.s, step.tau, 0.0
     for body, begin, end in (("right_foot", plan.double, plan.off - TO_TOES), ("right_toes", plan.off, 1.0)):
         some = (s > begin) & (s < end)
         other = who.person.rooted_at(body, sequence="ZXY")
-        seen = change_root(who.person, other, *(x[some] for x in motion))
+        seen = change_root(who.person, other, *(x[some] for x in (step.q, step.qd, step.qdd)))
         assert seen.qd is not None and seen.qdd is not None
         wanted = inverse_dynamics(other, seen.q, seen.qd, seen.qdd)
         for name in who.joints:
@@ -232,15 +197,3 @@ def _same(who: Pedestrian, plan: Phases, s: Array, motion: tuple[Array, Array, A
         "in single support the tree rooted at the foot has the same torques; difference relative to the "
         "largest",
     )  # fmt: skip
-
-
-def _momentum(who: Pedestrian, motion: tuple[Array, Array, Array], push: Array) -> Check:
-    q, qd, qdd = motion
-    ends = [
-        momentum(who.person, q + h * qd + 0.5 * h * h * qdd, qd + h * qdd)[..., :3] for h in (STEP, -STEP)
-    ]
-    rate = (ends[0] - ends[1]) / (2.0 * STEP)
-    apart = float(np.abs(rate - push - who.person.mass * who.person.gravity).max()) / who.walker.weight
-    return Check.within(
-        apart, EXACT, "1", "change of momentum equals ground reaction plus weight, by finite differences"
-    )

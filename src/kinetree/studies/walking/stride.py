@@ -26,11 +26,13 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.state import Wrench
 from kinetree.studies.gait.ground import ground_variables
+from kinetree.studies.ground import FEET
 from kinetree.studies.net_joints import with_net_joints
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.conflict import first_step
 from kinetree.studies.walking.finer import with_further_instants
-from kinetree.studies.walking.ground import FEET, Step
+from kinetree.studies.walking.ground import step_ground, step_wrenches
 from kinetree.studies.walking.problem import ROOT, Walker, walker, walking_problem
 from kinetree.studies.walking.task import Walking
 from kinetree.studies.walking.verified import Verified
@@ -152,8 +154,8 @@ def _shown(stride: Stride, k: int) -> dict[str, Array]:
     """One step as the person takes it: rooted at the pelvis, in its place, not mirrored."""
     who, part = stride.walkers[k], stride.prediction.parts[k]
     person, shift = stride.walkers[0].person, k * stride.task.step
-    step = Step(who, part, part.s)
-    ground, names = step.ground(), person.joint_names
+    step = SampledMotion(part, part.s)
+    ground, names = step_ground(who, step), person.joint_names
     state = change_root(who.mechanism, who.person, step.q, step.qd, step.qdd)
     assert state.qd is not None and state.qdd is not None
     motion = [state.q, state.qd, state.qdd]
@@ -161,7 +163,7 @@ def _shown(stride: Stride, k: int) -> dict[str, Array]:
     order, sign = [who.person.joint_index(name) for name, _ in image], np.array([x for _, x in image])
     q, qd, qdd = (sign * x[:, order] for x in motion)
     q[:, person.joint_index(ROOT[0])] += shift
-    wrenches = [_mirrored(load) if k else load for load in step.wrenches()]
+    wrenches = [_mirrored(load) if k else load for load in step_wrenches(who, step)]
     tau = inverse_dynamics(person, q, qd, qdd, wrenches)
     reaction = joint_reactions(person, q, qd, qdd, wrenches)
     relaxed = {}

@@ -19,11 +19,13 @@ from kinetree.result.labelled import Unlabelled
 from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import KNOWN, Variable
+from kinetree.studies.ground import FEET, Ground
 from kinetree.studies.net_joints import with_net_joints
+from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
 from kinetree.studies.walking.finer import with_further_instants
-from kinetree.studies.walking.ground import FEET, Ground, Step
+from kinetree.studies.walking.ground import step_ground
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
 from kinetree.studies.walking.sought import Sought, sought_step
 from kinetree.studies.walking.stride import Stride, plain, stride
@@ -48,14 +50,14 @@ class Walk(Verified):
         return self.walker.task
 
     @cached_property
-    def step(self) -> Step:
-        """Motion, torques and pushes of the ground at the prediction's own samples."""
-        return Step(self.walker, self.prediction, self.prediction.s)
+    def step(self) -> SampledMotion:
+        """Motion and torques at the prediction's own samples."""
+        return SampledMotion(self.prediction, self.prediction.s)
 
     @cached_property
     def ground(self) -> Ground:
         """Pushes of the ground on both feet there."""
-        return self.step.ground()
+        return step_ground(self.walker, self.step)
 
     def to_result(self) -> Result:
         """Motion, torques, net joint reactions, pushes of the ground on each foot, and the audit.

@@ -1,4 +1,4 @@
-"""What any predicted motion on feet can be put to: rate of momentum, simulation of the free mechanism."""
+"""A predicted motion simulated: the free mechanism under the predicted torques and ground reactions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.analysis.rooting import change_root
 from kinetree.errors import SimulationError
 from kinetree.model.mechanism import Mechanism
@@ -19,40 +18,11 @@ from kinetree.result.records import Check
 from kinetree.result.result import arrays_of
 from kinetree.state import Wrench
 
-EXACT = 1e-8  # relative: what balances may be off by rounding
 SAME_MOTION = 1e-6  # rad or m: what a simulation of a piece may stray
 LONGEST_PIECE = 1e-2  # s: under the ground's push feet leave any motion at some 700 per second
 GIVEN_UP = 1.0  # rad or m: it diverged
 NODES = 8  # of polynomials that stand for torques and forces in one piece
 Forces = Callable[[Array], tuple[dict[str, Array], Sequence[Wrench]]]
-
-
-def momentum_rate(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
-    """Rate of the momentum of all bodies along a motion, (m, 3) in N: the sum of m_k a_k."""
-    twists = body_velocities(mechanism, q, qd)
-    moved = body_accelerations(mechanism, q, qd, qdd)
-    poses = forward_kinematics(mechanism, q)
-    rate = np.zeros((len(q), 3))
-    for link in mechanism.links:
-        inertia = link.body.inertia
-        if inertia.mass:
-            k = mechanism.body_index(link.body.name)
-            r = poses[link.body.name][0] @ inertia.center
-            w, a = twists[:, k, 3:], moved[:, k]
-            rate += inertia.mass * (a[:, :3] + np.cross(a[:, 3:], r) + np.cross(w, np.cross(w, r)))
-    return rate
-
-
-def momentum_check(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, force: Array) -> Check:
-    """Rate of momentum minus the ground force (m, 3) and the weight, relative to the weight."""
-    weight = mechanism.mass * mechanism.gravity
-    apart = np.abs(momentum_rate(mechanism, q, qd, qdd) - force - weight).max() / np.linalg.norm(weight)
-    return Check.within(
-        float(apart),
-        EXACT,
-        "1",
-        "change of momentum equals ground reaction plus weight; residual relative to the weight",
-    )
 
 
 def simulated_in_pieces(prediction: Prediction, free: Mechanism, forces: Forces, who: str) -> Check:
