@@ -10,7 +10,7 @@ from kinetree.report.frames import frames
 from kinetree.report.shapes import shape_faces
 from kinetree.studies import piecewise_simulation
 from kinetree.studies.lifting import cyclic
-from kinetree.studies.lifting.checks import checked, limb_ends, zero_moment_point
+from kinetree.studies.lifting.checks import checked, lift_ground, limb_ends, zero_moment_point
 from kinetree.studies.sampled import SampledMotion
 
 MASS, HEIGHT = 75.0, 1.75
@@ -198,8 +198,9 @@ def test_a_way_back_with_empty_hands_is_periodic_and_costs_less_than_with_rests(
     slower = kt.motion.predict_phases(rests, start=cyclic._start(lifted, rests), tolerance=1e-3)
     assert slower.solved_at_samples and found.prediction.objective < 0.998 * slower.objective
     weight = [75.0 + 10.0, 75.0]
-    for course, part, mass in zip(found.courses, found.prediction.parts, weight, strict=True):
-        force = course.ground().force.sum(axis=1)
+    each = zip(found.ways, found.courses, found.prediction.parts, weight, strict=True)
+    for who, course, part, mass in each:
+        force = lift_ground(who, course).force.sum(axis=1)
         point = kt.center_of_mass(course.mechanism, part.q)
         # momentum gained between the ends, by velocities of the centre of mass apart from dynamics
         v = np.gradient(point, part.t, axis=0, edge_order=2)[[0, -1]]
