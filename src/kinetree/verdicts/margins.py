@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from kinetree.algebra.arrays import number
 from kinetree.errors import InputError, shown, unknown_name
 
+FALLEN_TILT, FALLEN_HEIGHT = 1.0, 0.5  # rad; fraction of the height: beyond these a robot has fallen
+
 
 @dataclass(frozen=True)
 class Verdicts:
@@ -33,8 +35,8 @@ class Verdicts:
     effort: float | None = 0.01
     following: float | None = 0.5
     drift: float | None = 0.5
-    tilt: float | None = 1.0
-    height: float | None = 0.5
+    tilt: float | None = FALLEN_TILT
+    height: float | None = FALLEN_HEIGHT
     slip: float | None = 0.2
     depth: float | None = 0.02
     sinking: float | None = 0.15

@@ -8,6 +8,7 @@ from typing import Any
 
 from kinetree.algebra.arrays import Array
 from kinetree.control.walking.walker import Walker
+from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
 SLIPPING = 0.12  # speed of a foot that carries weight, in sqrt(g L)
 LOADED, UNLOADED = 0.1, 0.2  # shares of the weight
@@ -15,7 +16,6 @@ BEYOND = 1.02  # times the limit of a torque
 MISPLACED = 0.1  # in L: how far a foothold may be from where balance needs it
 LASTS = 0.015  # s that something must last to count
 BACK = 3.0  # step times before the fall that are looked at
-TILT, LOW = 1.0, 0.5  # rad; share of the height: beyond these a walker has fallen
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class Diary:
 
     def has_fallen(self, t: float, walk: Any) -> bool:
         """Whether the trunk leans or has come down too far."""
-        if self.fallen is None and (walk["tilt"] > TILT or walk["lowest"] < LOW * walk["height"]):
+        low = walk["lowest"] < FALLEN_HEIGHT * walk["height"]
+        if self.fallen is None and (low or walk["tilt"] > FALLEN_TILT):
             self.fallen = t
         return self.fallen is not None
 

@@ -25,6 +25,7 @@ from kinetree.errors import StopSimulation
 from kinetree.studies.gaits.problem import Plan
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, point_motion, points_of
+from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
 TRUNK, SWING, JOINTS = 5.0, 8.0, 5.0  # bandwidths, in sqrt(g / leg)
 SWAY = 2.0  # bandwidth of the trunk's way over the ground on two feet, in sqrt(g / height)
@@ -42,7 +43,6 @@ REACH = 0.3  # of the leg: how far footholds move at most
 RETURNS, MOST = 0.3, 0.05  # of the way, of the leg: footholds return to those predicted, as feet creep
 SUPPORT = 0.5  # of the extent of the feet on the ground: what shifting the weight between them corrects
 TRIES = 4  # solves per tick, each without points that would have to pull
-LOW, TILT = 0.5, 1.0  # of the height; rad: it has fallen
 
 
 class Motion(Protocol):
@@ -331,7 +331,7 @@ class Following:
         up = self._slides[self._up]
         turns = [self.who.mechanism.joint_index(x) for x in self.who.turns]
         tilt = float(np.abs(q[turns] - wanted.q[turns]).max(initial=0.0))
-        if q[up] - support[self._up] < LOW * wanted.q[up] or tilt > TILT:
+        if q[up] - support[self._up] < FALLEN_HEIGHT * wanted.q[up] or tilt > FALLEN_TILT:
             self._fell = t
             raise StopSimulation(self.walked()[1])
 

@@ -122,8 +122,9 @@ class PredictedGait(Verified):
     def walked(self, run: Result) -> tuple[float, float]:
         """For how many steps a simulation did not fall, and the speed over that time (m/s).
 
-        It has fallen when the trunk is below 70 % of the height that is asked for or tilted from it by
-        0.8 rad; a step is the period over the number of touch-downs that do not coincide.
+        It has fallen by the verdicts of simulations: when the trunk is below half of the height that is asked
+        for or tilted from it by 1 rad. A step is the period over the number of touch-downs that do not
+        coincide.
         """
         who = self.plan.who
         t, q = np.asarray(run.time.values), np.asarray(run.q.values)

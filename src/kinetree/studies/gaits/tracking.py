@@ -13,10 +13,8 @@ from kinetree.simulation.ground import Ground
 from kinetree.simulation.simulate import simulate
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.trajectories.base import Trajectory
-from kinetree.verdicts.margins import Verdicts
+from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT, Verdicts
 
-FALLEN = 0.7  # of the height of the trunk at the start
-TILTED = 0.8  # rad, of the trunk, from what a path asks for
 TILTS = 201  # samples of a path
 
 
@@ -27,7 +25,7 @@ def upright_until(who: Legged, run: Result, path: Trajectory) -> int:
     up = who.mechanism.joint_index(who.slides(who.up))
     turns = [who.mechanism.joint_index(x) for x in who.turns]
     tilt = np.abs(q[:, turns] - asked[:, turns]).max(axis=1) if turns else np.zeros(len(t))
-    fell = np.flatnonzero((q[:, up] < FALLEN * asked[:, up]) | (tilt > TILTED))
+    fell = np.flatnonzero((q[:, up] < FALLEN_HEIGHT * asked[:, up]) | (tilt > FALLEN_TILT))
     return int(fell[0]) if len(fell) else len(t) - 1
 
 
