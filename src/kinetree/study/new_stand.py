@@ -19,6 +19,7 @@ from kinetree.errors import InputError, KinetreeError
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import independent_axes
+from kinetree.study.new_stops import stop_lines
 from kinetree.study.new_walk import FIRM, NO_OPTIONS, described, mechanism_lines, two_digits
 
 STRONG = 2.0  # kp of the joints, in m g L: more than a robot needs that tips about its ankles
@@ -41,8 +42,6 @@ def standing_lines(
     options: Mapping[str, Any] = NO_OPTIONS,
 ) -> list[str]:
     """The study; arguments as of :func:`kinetree.study.new_walk.walking_lines`."""
-    from kinetree.study.new_study import stop_lines
-
     walker = walker_of(mechanism)
     if walker.is_biped and not walker.has_soles:
         raise InputError(

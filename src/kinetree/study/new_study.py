@@ -17,6 +17,7 @@ from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import independent_axes
 from kinetree.study.models import FOREIGN
 from kinetree.study.new_lift import lifting_lines
+from kinetree.study.new_stops import stop_lines
 
 TASKS = {
     "simulate": "the motion without torques or under given torques",
@@ -304,21 +305,6 @@ def _standing(mechanism: Mechanism) -> list[str]:
         what = "level ground" if mechanism.floor is None else "the scene's floor"
         ground = ["[ground]", f"floor = true  # {what}, with a stiffness chosen from the weight", ""]
     return [*ground, *stop_lines(mechanism), *_plot("q", "kinetic_energy", "potential_energy")]
-
-
-def stop_lines(mechanism: Mechanism) -> list[str]:
-    """Springs at the limits of joints, as firm as the weight needs: simulators of other formats have them."""
-    axes = independent_axes(mechanism)
-    limits = mechanism.tree.lower[axes], mechanism.tree.upper[axes]
-    if not np.isfinite(limits).any():
-        return []
-    stiffness = float(f"{max(100.0, 50.0 * mechanism.mass):.1g}")
-    return [
-        "[stops]  # springs at the limits of joints",
-        f"stiffness = {stiffness:g}  # N m/rad, N/m",
-        f"damping = {stiffness / 100.0:g}  # N m s/rad, N s/m",
-        "",
-    ]
 
 
 def _inverse(mechanism: Mechanism, duration: float) -> list[str]:

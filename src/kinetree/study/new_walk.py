@@ -15,6 +15,7 @@ from kinetree.errors import ModelError
 from kinetree.model import zoo
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
+from kinetree.study.new_stops import stop_lines
 
 FIRM = 200.0  # stiffness of the ground, in m g / L
 DURATION = 5.0  # s
@@ -33,8 +34,6 @@ def walking_lines(
 
     ``options`` are those that the model's file is read with.
     """
-    from kinetree.study.new_study import stop_lines
-
     walker = walker_of(mechanism)
     unit = math.sqrt(walker.gravity * walker.leg)
     speed = (DEFAULT_SPEED if walker.has_soles else POINT_FEET_SPEED) * unit
