@@ -10,6 +10,7 @@ from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.outcome.verify import fine_grid, verified
 from kinetree.motion.terms.apart import nearest_of_segments, nearest_to_box, signed_distance
 from kinetree.motion.tightening import violation_peaks
+from kinetree.terms import Boundary, KeepOut, Time, TorqueLimits
 
 ALONG = np.linspace(0.0, 1.0, 401)
 
@@ -209,3 +210,27 @@ def test_what_is_called_solved_does_not_pass_through(width):
 def test_bad_obstacles(make, words):
     with pytest.raises(kt.errors.InputError, match=words):
         make()
+
+
+def test_the_long_way_around_an_obstacle_is_named():
+    """A gantry passes a sphere on its far side, or on its near side, where least time takes half as long."""
+    build = kt.Builder("gantry", gravity=(0, 0, 0))
+    beam = build.world.prismatic("x", axis="x").body("beam", kt.Inertia.point(1e-6))
+    beam.prismatic("y", axis="y").body("tool", kt.Inertia.point(1.0))
+    asked = kt.Problem(
+        build.build(),
+        objective=Time(),
+        constraints=[
+            Boundary("start", [-1.0, 0.0], 0.0),
+            Boundary("end", [1.0, 0.0], 0.0),
+            TorqueLimits(1.0),
+            KeepOut("tool", (0.0, 1.4, 0.0), 1.5),
+        ],
+    )
+    s = np.linspace(0.0, 1.0, 20)
+    ways = [np.stack([2.0 * s - 1.0, height * np.sin(np.pi * s)], axis=1) for height in (-0.3, 3.3)]
+    near, far = (kt.predict(asked, start=(4.0 * s, way)) for way in ways)
+    assert near.solved and far.solved and far.duration > 1.4 * near.duration
+    assert not near.explanation.advice
+    (hint,) = far.explanation.advice
+    assert "keep-out sphere" in hint and "starts=6" in hint

@@ -10,7 +10,7 @@ from kinetree.motion.outcome.active import ACTIVE, ActiveBound
 from kinetree.motion.outcome.beyond import beyond_limits
 from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, strained
 from kinetree.motion.outcome.ended import BETWEEN_SAMPLES, sentence
-from kinetree.motion.outcome.hints import swinging, too_weak, undriven, whirling
+from kinetree.motion.outcome.hints import detouring, swinging, too_weak, undriven, whirling
 from kinetree.motion.outcome.verify import Check, Violation
 from kinetree.motion.problem.instants import GaussSamples, given_samples
 from kinetree.motion.problem.problem import Problem
@@ -151,6 +151,7 @@ def _advice(
             yield "More samples per segment, or tighten(prediction), also enforce limits between samples."
         yield from whirling(problem, check)
         yield from swinging(problem, x, check)
+        yield from detouring(problem, x)
         yield from _finer(problem, outcome, check)
         yield from _smoothed(problem, outcome)
         return

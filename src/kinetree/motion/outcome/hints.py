@@ -11,10 +11,16 @@ from kinetree.errors import listed
 from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, allowed, holding_torques, limits_of, torque_limits
 from kinetree.motion.outcome.verify import Check, Violation
 from kinetree.motion.problem.problem import Problem
+from kinetree.motion.search.start import straight_line
+from kinetree.motion.terms.apart import KeepApart, KeepOutBox
 from kinetree.motion.terms.contract import Rows, unit_of
 from kinetree.motion.terms.limits import JointLimits
+from kinetree.motion.terms.reach import GroundClearance, KeepOut
 
 WHIRL = 2.0 * np.pi  # rad that a joint may turn further than its boundary conditions ask for
+OBSTACLES = {KeepOut.family, KeepOutBox.family, KeepApart.family, GroundClearance.family}
+DETOUR = 1.3  # objectives relative to the straight motion from which another way may be better
+QUICKEST, DURATIONS = 0.2, 24  # of the straight motion beside the one found: the shortest, and how many
 BEYOND = 1e-3  # of a torque limit by which a pose must be too heavy
 
 
@@ -60,6 +66,39 @@ def swinging(problem: Problem, x: Array, check: Check) -> Iterator[str]:
                 "another number of swings may be better; predict(problem, starts=10) tries several."
             )
             return
+
+
+def detouring(problem: Problem, x: Array) -> Iterator[str]:
+    """Obstacles that make a motion far dearer than the straight one through them: there are other ways."""
+    program, unknowns = problem.program, problem.setting.unknowns
+    families = [name for name in program.families() if name in OBSTACLES]
+    low, high = problem.setting.duration
+    if not families or problem.acting or problem.setting.closure is not None:
+        return
+    ours = np.ones(program.m, dtype=bool)
+    for name in families:
+        ours[program.families()[name]] = False
+    T, cost = unknowns.duration_of(x), program.cost(program.reduced(x))
+    line, best = _eased(problem, straight_line(problem, T)), np.inf
+    for duration in np.unique(np.clip(T * np.geomspace(QUICKEST, 1.0, DURATIONS), low, high)):
+        z = program.reduced(unknowns.with_duration(line, float(duration)))
+        g = program.constraints(z)
+        if (np.maximum(program.lower - g, g - program.upper)[ours] <= BEYOND).all():
+            best = min(best, program.cost(z))
+    if cost > DETOUR * best:
+        yield (
+            f"Through the obstacles ({listed(families)}), a straight motion would cost {best:.3g} instead of "
+            f"{cost:.3g}: another way around them may be better; predict(problem, starts=6) tries several."
+        )
+
+
+def _eased(problem: Problem, x: Array) -> Array:
+    """The same path with constant acceleration up to the middle of the time, and deceleration from there."""
+    unknowns, at = problem.setting.unknowns, problem.basis.greville
+    ahead = np.where(at < 0.5, 2.0 * at**2, 1.0 - 2.0 * (1.0 - at) ** 2)
+    points = unknowns.control_points(x)
+    eased = np.stack([np.interp(ahead, at, column) for column in points.T], axis=1)
+    return unknowns.joined(eased, unknowns.duration_of(x))
 
 
 def undriven(problem: Problem) -> dict[str, str]:
