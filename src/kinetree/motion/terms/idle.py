@@ -110,7 +110,7 @@ class AtRest(Hold):
     """Joints without drives that do not move, whatever that takes: a motion to begin a search with."""
 
     def __init__(self, positions: Mapping[str, float]) -> None:
-        super().__init__(list(positions), positions)
+        super().__init__(list(positions), dict(positions))
         self.names = tuple(positions)
 
     @override
