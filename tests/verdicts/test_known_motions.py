@@ -235,6 +235,24 @@ def test_falls_in_batches():
     assert "the robot fell" in many.audit["base_height"].sentence
 
 
+def test_batches_state_what_functions_of_time_may_hide():
+    """A pulse of 2 ms between steps of a second: nothing sees it, so the result says how long steps were."""
+
+    def pulse(t, q, qd):
+        return np.array([50.0 if 0.101 < t < 0.103 else 0.0])
+
+    run = quiet(
+        kt.simulation.simulate_batch, slider(), np.zeros((2, 1)), duration=20.0, torque=pulse, times=2
+    )
+    (said,) = (x for name, x in run.not_judged.items() if "pulses" in name)
+    assert "may be stepped over, unless max_step" in said
+    fine = quiet(
+        kt.simulation.simulate_batch, slider(), np.zeros((2, 1)), duration=0.2, torque=pulse, times=2,
+        max_step=5e-4,
+    )  # fmt: skip
+    assert np.allclose(fine.qd.values[:, -1, 0], 0.1, rtol=0.05)
+
+
 def test_slip_in_batches_is_that_of_single_motions():
     """Robots that start with a velocity on ice and on firm ground, with outputs at the ends alone."""
     robot, q = quadruped()

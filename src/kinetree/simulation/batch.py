@@ -29,7 +29,7 @@ from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.judge import KEPT, Judge, dust_layer
+from kinetree.simulation.judge import KEPT, PULSES, Judge, dust_layer, missed_pulses
 from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_errors
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
@@ -148,7 +148,9 @@ class _Job:
         self._looks = self.judge.stands and self.judge.sees_poses
         self._looked: list[tuple[Array, Array, Array]] = []  # ends of steps of the present run
         self._found: dict[int, Findings] = {}  # verdicts by motion
+        self.longest = 0.0  # step (s)
         traced = self.limits.judges_motion or self.limits.judges_efforts or self._looks
+        traced = traced or self.judge.may_miss_pulses
         self.integration = new_integration(
             self.system, options, around.breaks(law), watched=watched, trace=self._take if traced else None
         )
@@ -197,6 +199,7 @@ class _Job:
             begun.insert(0, (0, self._carried))
         self._carried = (self._begun or begun)[-1][1]
         self._begun = [] if len(begun) >= len(self._begun) else [(0, self._begun[-1][1])]
+        self.longest = max(self.longest, float(np.diff(steps.t).max(initial=0.0)))
         groups, motions = np.array([x[0] for x in begun]), np.stack([x[1] for x in begun])
         at, y = self.system.at, steps.y
         rates = steps.rates[..., at.qd]
@@ -402,9 +405,15 @@ def _result(
         settings=options.settings(),
         audit=audit | judged,
         messages=[*jobs[0].messages, *(check.sentence for check in judged.values() if not check.passed)],
-        not_judged=jobs[0].judge.not_judged(findings, jobs[0].limits),
+        not_judged=_not_judged(jobs, findings, options),
         seconds=seconds,
     )
+
+
+def _not_judged(jobs: list[_Job], findings: Findings, options: Options) -> dict[str, str]:
+    found = jobs[0].judge.not_judged(findings, jobs[0].limits)
+    longest = max((job.longest for job in jobs if job.judge.may_miss_pulses), default=0.0)
+    return found | ({PULSES: missed_pulses(longest, options)} if longest else {})
 
 
 def _merged(parts: list[tuple[Any, Findings]], count: int) -> Findings:

@@ -70,6 +70,11 @@ class Judge(NamedTuple):
         falls = self.stands and any(x is not None for x in (m.tilt, m.height, m.drift, m.slip))
         return self.ground is not None and (falls or m.depth is not None or m.sinking is not None)
 
+    @property
+    def may_miss_pulses(self) -> bool:
+        """Whether a function of time is called whose jumps nothing announces."""
+        return self.law.is_python and self.law.running is None and not self.law.is_sampled
+
     def watch(self, count: int = 1) -> LimitWatch:
         """A new watch over limits, of so many motions."""
         stops = self.around.stops is not None
@@ -139,6 +144,16 @@ class Judge(NamedTuple):
         }
 
 
+def missed_pulses(longest: float, options: Options) -> str:
+    """What may be stepped over of a function of time, by the longest step (s)."""
+    if options.max_step < np.inf:
+        return f"max_step was {options.max_step:.3g} s; shorter ones may be stepped over"
+    return (
+        f"steps of up to {longest:.3g} s were taken; a function of time that changes for a shorter while may "
+        f"be stepped over, unless max_step says how short"
+    )
+
+
 class Recorder:
     """Steps of one motion: running extremes of limits, and states to look at when it is over."""
 
@@ -155,24 +170,13 @@ class Recorder:
     @property
     def is_needed(self) -> bool:
         """Whether anything is judged by steps."""
-        return self.limits.judges_motion or self._keeps or self._may_miss_pulses
-
-    @property
-    def _may_miss_pulses(self) -> bool:
-        """Whether a function of time is called whose jumps nothing announces."""
-        law = self.judge.law
-        return law.is_python and law.running is None and not law.is_sampled
+        return self.limits.judges_motion or self._keeps or self.judge.may_miss_pulses
 
     def not_judged(self, findings: Mapping[str, Finding], options: Options) -> dict[str, str]:
         """What there is no verdict on, with the reason."""
         found = self.judge.not_judged(findings, self.limits)
-        if self._may_miss_pulses and self.longest > 0.0:
-            found[PULSES] = (
-                f"steps of up to {self.longest:.3g} s were taken; a function of time that changes for a "
-                f"shorter while may be stepped over, unless max_step says how short"
-            )
-            if options.max_step < np.inf:
-                found[PULSES] = f"max_step was {options.max_step:.3g} s; shorter ones may be stepped over"
+        if self.judge.may_miss_pulses and self.longest > 0.0:
+            found[PULSES] = missed_pulses(self.longest, options)
         return found
 
     def take(self, steps: Steps, system: System, view: View | None = None) -> None:
