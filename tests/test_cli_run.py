@@ -384,3 +384,32 @@ def test_a_motion_beyond_limits_has_a_status_of_its_own(folder):
     assert told["status"] == "limits_exceeded" and not told["audit"]["position_limits"]["passed"]
     allowed = kinetree("run", "lift.toml", "--force", "--quiet", "--set", "verdicts.position=false")
     assert (allowed.exit_code, allowed.stderr) == (0, "")
+
+
+GAIT = """[study]
+task = "gait"
+[mechanism]
+zoo = "quadruped"
+[gait]
+speed = 0.4
+schedule = "trot"
+tracked = 1
+"""
+
+
+def test_the_simulation_of_a_gait_is_saved_beside_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("trot.toml").write_text(GAIT)
+    ran = kinetree("run", "trot.toml")
+    assert ran.exit_code == 0 and "trot_tracked.nc" in ran.stdout, ran.output
+    assert "steps missing" not in ran.stdout
+    run = kt.load_result("trot_tracked.nc")
+    found = kt.load_result("trot.nc")
+    assert run.task == "simulate" and run.time.values[-1] == pytest.approx(found.time.values[-1])
+    weight = run.mechanism.mass * 9.81
+    carried = np.trapezoid(run["ground_force"].values[..., 2].sum(axis=1), run.time.values)
+    assert carried / run.time.values[-1] == pytest.approx(weight, rel=0.1)
+    Path("trot.nc").unlink()
+    again = kinetree("run", "trot.toml")
+    assert again.exit_code == 2 and "trot_tracked.nc: already exists" in again.stderr
+    assert not Path("trot.nc").exists()

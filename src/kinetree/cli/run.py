@@ -163,14 +163,23 @@ def _outcome(
         for shown_by_audit in (UserWarning,) if quiet else (AccuracyWarning, VerdictWarning):
             warnings.simplefilter("ignore", shown_by_audit)
         ready = prepared(study, parse_settings(settings), code, progress)
+        check_output([_place_beside(path, name) for name in ready.beside], force)
         outcome = ready.outcome()
     if outcome.result is not None:
         write_or_keep(path, result_bytes(outcome.result))
+        for name, further in outcome.beside.items():
+            if further is not None:
+                write_or_keep(_place_beside(path, name), result_bytes(further))
         if extras.plot is not None:
             write_file(extras.plot, _picture(outcome, extras.plot.suffix))
         if extras.report is not None:
             outcome.result.report(extras.report, force=True)
     return outcome
+
+
+def _place_beside(path: Path, name: str) -> Path:
+    """The file of a further result, such as gait_tracked.nc of gait.nc."""
+    return path.with_name(f"{path.stem}_{name}{path.suffix}")
 
 
 def _reason(outcome: Outcome, saved: str | None) -> str:
@@ -222,6 +231,8 @@ def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableT
             say = listed(f"{x.time:.4g} s {x.name}" for x in singular[:MOST_NAMED])
             facts["singular"] = say + (", ..." if len(singular) > MOST_NAMED else "")
         facts["result"] = str(saved)
+        further = [x for x, found in outcome.beside.items() if found is not None]
+        facts |= {name: str(_place_beside(Path(str(saved)), name)) for name in further}
     if outcome.result is not None:
         named = {"picture": extras.plot, "report": extras.report}
         facts |= {name: str(place) for name, place in named.items() if place is not None}

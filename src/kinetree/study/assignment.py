@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,11 +42,15 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """A study with all that is needed to begin; ``progress`` takes the part that is done, if asked for."""
+    """A study with all that is needed to begin; ``progress`` takes the part that is done, if asked for.
+
+    ``beside``: further results that the work gives, by name; None before there is one.
+    """
 
     study: Study
     code: Code
     progress: Progress | None = None
+    beside: dict[str, Result | None] = field(default_factory=dict)
 
     @property
     def tables(self) -> Any:

@@ -101,7 +101,7 @@ def gait_lines(
         "[gait]",
         f"speed = {0.15 * unit:.2g}  # m/s",
         *asked,
-        "tracked = 2  # cycles to simulate on the ground",
+        "tracked = 2  # cycles to simulate on the ground, saved as RESULT_tracked.nc",
         f"# clearance = {0.05 * walker.leg:.2g}  # m, of swinging feet at mid-swing",
         "# period = 1.0  # s, of a cycle; default by the length of the legs",
         "",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from kinetree.result.records import plain_check
@@ -61,7 +62,10 @@ OF_PREDICTIONS = ("duration", "objective", "iterations", "max_violation")
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A study that was run: its status, the result if there is any, the time it took, what went wrong."""
+    """A study that was run: its status, the result if there is any, the time it took, what went wrong.
+
+    ``beside``: further results by name, such as the simulation of a predicted gait.
+    """
 
     study: Study
     model: str
@@ -69,6 +73,7 @@ class Outcome:
     result: Result | None
     seconds: float
     message: str = ""
+    beside: Mapping[str, Result | None] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:

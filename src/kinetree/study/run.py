@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -35,6 +35,7 @@ class Prepared:
     model: str
     work: Work
     code: Code
+    beside: Mapping[str, Result | None] = field(default_factory=dict)
 
     def run(self) -> Result:
         """Do the work; the result has the study among its settings."""
@@ -61,7 +62,9 @@ class Prepared:
             result, status, message = error.result, DIVERGED, str(error)
         except KeyboardInterrupt:
             status, message = INTERRUPTED, "interrupted before there was anything to save"
-        return Outcome(self.study, self.model, status, result, perf_counter() - began, message)
+        return Outcome(
+            self.study, self.model, status, result, perf_counter() - began, message, dict(self.beside)
+        )
 
 
 def run(
@@ -112,7 +115,8 @@ def prepared_study(
     code.check_allowed(list(texts(found.origin.table)))
     work = Assignment(found, code, progress)
     with code.blamed():
-        return Prepared(found, work.mechanism.name, known_tasks()[found.task].prepare(work), code)
+        ready = known_tasks()[found.task].prepare(work)
+        return Prepared(found, work.mechanism.name, ready, code, work.beside)
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -101,22 +101,27 @@ class PredictedGait(Verified):
         given = {"method": "radau", "rtol": 1e-4, "atol": 1e-6, **options}
         return tracked(self.plan.who, self.trajectory(cycles), law, ground, given)
 
-    def followed(self, cycles: int) -> Result:
-        """The result with a check of how far the gait walks on the ground, followed over so many cycles."""
+    def followed(self, cycles: int, run: Result | None = None) -> Result:
+        """The result with a check of how far the gait walks on the ground, followed over so many cycles.
+
+        ``run`` is the simulation of :meth:`track`, if there is one already.
+        """
         result = self.to_result()
         if not self.solved:
             return result
-        run = self.track(cycles)
+        run = self.track(cycles) if run is None else run
         steps, speed = self.walked(run)
         wanted = self.plan.task.speed
         asked = cycles * len(set(self.plan.schedule.touchdown))
         missed = max(asked - steps, 0.0)  # NaN stays NaN
-        words = f"the simulation walks {steps:.1f} of {asked} steps at {speed:.2f} of {wanted:g} m/s; "
+        words = f"the simulation walks {steps:.1f} of {asked} steps at {speed:.2f} of {wanted:g} m/s"
         off = abs(speed - wanted) / max(wanted, 1e-9)
         if missed <= MISSED and off > SLOWER:
-            check = Check(off, SLOWER, False, "1", words + "error of the speed")
+            check = Check(off, SLOWER, False, "1", f"{words}; error of the speed")
+        elif missed <= MISSED:
+            check = Check(missed, MISSED, True, "1", words)
         else:
-            check = Check(missed, MISSED, missed <= MISSED, "1", words + "steps missing")
+            check = Check(missed, MISSED, False, "1", f"{words}; steps missing")
         return changed(result, audit={**result.audit, "tracked": check})
 
     def walked(self, run: Result) -> tuple[float, float]:

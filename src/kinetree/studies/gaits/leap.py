@@ -153,13 +153,17 @@ class Leap(Verified):
         given = {"method": "radau", "rtol": 1e-4, "atol": 1e-6, **options}
         return tracked(self.who, self.trajectory(hops), law, ground, given)
 
-    def followed(self, hops: int = 1) -> Result:
-        """The result with a check of whether the leap, followed on the ground, stays upright and near."""
+    def followed(self, hops: int = 1, run: Result | None = None) -> Result:
+        """The result with a check of whether the leap, followed on the ground, stays upright and near.
+
+        ``run`` is the simulation of :meth:`track`, if there is one already.
+        """
         result = self.to_result()
         if not self.solved:
             return result
         hops = hops if self.cyclic else 1
-        run, path = self.track(hops), self.trajectory(hops)
+        path = self.trajectory(hops)
+        run = self.track(hops) if run is None else run
         last = upright_until(self.who, run, path)
         share = float(run.time.values[last] / path.duration)
         off = self.strays(run)

@@ -19,7 +19,8 @@ from kinetree.study.values import Gains, Limits, Positive, Whole, choice
 LEAPS = ("hop", "jump")
 SEARCH = ("tolerance", "solver", "max_iterations", "time_limit")
 LEAPING = ("height", "distance")
-OTHER = ("touchdown", "duty", "tracked")
+TRACKED = "tracked"
+OTHER = ("touchdown", "duty", TRACKED)
 
 
 class GaitTable(Table):
@@ -60,7 +61,9 @@ class GaitTable(Table):
     )
     segments: Whole = Field(32, description="Segments of the splines in a cycle.")
     tracked: Whole = Field(
-        0, description="Number of cycles or hops to simulate on the ground (a jump once); 0: none."
+        0,
+        description="Number of cycles or hops to simulate on the ground (a jump once), saved as "
+        "RESULT_tracked.nc; 0: none.",
     )
     tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
     solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
@@ -74,6 +77,8 @@ def prepare(work: Assignment) -> Work:
     """The plan of a gait, made and checked before any search."""
     table = work.tables.gait or GaitTable.model_validate({})
     work.check_samples()
+    if table.tracked:
+        work.beside[TRACKED] = None
     search: dict[str, Any] = {name: getattr(table, name) for name in SEARCH}
     if table.schedule in LEAPS:
         return _leap(work, table, search)
@@ -99,10 +104,17 @@ def prepare(work: Assignment) -> Work:
         history = History(work.progress)
         with work.origin.blamed("gait"):
             found = gait(work.mechanism, task, progress=history, **search)
-        result = found.followed(table.tracked) if table.tracked else found.to_result()
-        return work.sampled(history.within(result))
+        return work.sampled(history.within(_followed(work, found, table.tracked)))
 
     return run
+
+
+def _followed(work: Assignment, found: Any, count: int) -> Result:
+    """The result of a gait or leap with the check of its simulation on the ground, which is kept beside."""
+    if not count or not found.solved:
+        return found.to_result()
+    run = work.beside[TRACKED] = found.track(count if getattr(found, "cyclic", True) else 1)
+    return found.followed(count, run)
 
 
 def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
@@ -124,8 +136,7 @@ def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
                 work.mechanism, table.height, table.distance, forward=table.forward,
                 friction=table.friction, limits=limits, progress=history, **search,
             )  # fmt: skip
-        result = found.followed(table.tracked) if table.tracked else found.to_result()
-        return work.sampled(history.within(result))
+        return work.sampled(history.within(_followed(work, found, table.tracked)))
 
     return run
 
