@@ -280,3 +280,28 @@ def test_contact_begins_at_the_margin_of_both_geoms(geom):
     assert -lowest == pytest.approx(
         data.body("ball").xpos[2], abs=1e-3
     )  # MuJoCo's contact gives way a little
+
+
+def test_a_robot_without_a_floor_does_not_fall_through_in_mujoco(tmp_path):
+    """It is written with level ground, as Ground.of takes it, and carried there by its own weight."""
+    mujoco = pytest.importorskip("mujoco")
+    robot = kt.zoo.quadruped()
+    assert robot.floor is None
+    kt.save(robot, tmp_path / "dog.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "dog.xml"))
+    data = mujoco.MjData(model)
+    data.qpos[2] = 0.7  # a little above standing
+    feet = [model.geom(point.name).id for point in robot.contact_points]
+    for _ in range(round(3.0 / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+    assert data.geom_xpos[feet, 2].min() > -0.02
+    pushed = 0.0
+    for k in range(data.ncon):
+        force = np.zeros(6)
+        mujoco.mj_contactForce(model, data, k, force)
+        pushed += force[0]
+    assert pushed == pytest.approx(9.81 * robot.mass, rel=0.2)
+    assert kt.load(tmp_path / "dog.xml").floor.friction == pytest.approx(0.7)
+    arm = kt.zoo.gripper()
+    kt.save(arm, tmp_path / "arm.xml")
+    assert kt.load(tmp_path / "arm.xml").floor is None

@@ -37,6 +37,7 @@ LEAST_MOMENT = 1e-12  # kg m^2: what bodies get that have none; MuJoCo asks for 
 NO_LIMIT = 1e9  # rad or m: the other end of a range with one end
 ROUNDING = 1e-12  # relative: by how much MuJoCo may round moments
 POINT = 1e-6  # m: radius of the sphere that a point is
+FRICTION = 0.7  # of the floor that is written for a mechanism that floats, has contact points and no floor
 SHAPES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 VISUAL = {"contype": "0", "conaffinity": "0", "group": "2", "mass": "0"}
 
@@ -44,7 +45,8 @@ VISUAL = {"contype": "0", "conaffinity": "0", "group": "2", "mass": "0"}
 def mjcf_text(mechanism: Mechanism) -> str:
     """The mechanism as the text of an MJCF file.
 
-    With contact points (as geoms that touch the floor alone), the floor, frames (sites), actuators, named
+    With contact points (as geoms that touch the floor alone), the floor (level ground at the world's origin
+    for a mechanism that floats and has contact points, but no floor), frames (sites), actuators, named
     states (keyframes), springs (tendons), mimics and loops of spherical, fixed and revolute cut joints
     (equalities). What MJCF cannot hold is left out with a warning that names it.
     """
@@ -98,8 +100,9 @@ class _Writer:
         actuator = Element("actuator")
         self._actuators(actuator, tendon)
         world = SubElement(root, "worldbody")
-        if mechanism.floor is not None:
-            self._floor(world)
+        floor = _floor_of(mechanism)
+        if floor is not None:
+            self._floor(world, floor)
         self._fill(world, Body("scene"), WORLD)
         for link in self.children.get(WORLD, []):
             if link not in self.tendons:
@@ -280,9 +283,7 @@ class _Writer:
             attributes |= {} if shape.color is None else {"rgba": spaced(shape.color)}
             SubElement(element, "geom", attributes)
 
-    def _floor(self, world: Element) -> None:
-        floor = self.mechanism.floor
-        assert floor is not None
+    def _floor(self, world: Element, floor: Floor) -> None:
         if floor.terrain is not None:
             attributes = self._terrain(floor, floor.terrain)
         else:
@@ -499,6 +500,14 @@ def _acceptable(moment: Array) -> tuple[Array, float]:
     made: Array = axes @ np.diag(raised) @ axes.T
     change = float(raised[0] - values[0])
     return 0.5 * (made + made.T), change if change > 1e-9 * raised[2] + LEAST_MOMENT else 0.0
+
+
+def _floor_of(mechanism: Mechanism) -> Floor | None:
+    """The floor of the scene; without one, level ground for what can fall onto contact points."""
+    floats = any(link.parent == WORLD and link.joint.is_free for link in mechanism.links)
+    if mechanism.floor is not None or not mechanism.contact_points or not floats:
+        return mechanism.floor
+    return Floor(normal=-mechanism.gravity, friction=FRICTION) if mechanism.gravity.any() else None
 
 
 def _contact(element: Element, point: ContactPoint) -> None:
