@@ -101,3 +101,16 @@ def test_a_limit_may_name_the_joint():
         asked(ReactionLimit("joint2", 30.0, "fx"))
     with pytest.raises(InputError, match="unknown body or joint 'joint9'"):
         asked(ReactionLimit("joint9", 30.0))
+
+
+def test_loads_of_walkers_are_drawn_where_they_weigh():
+    free, loaded = (walker(kt.walking.Walking(**x)).person for x in ({}, {"backpack": 10.0, "hand": 4.0}))
+    assert loaded.mass == pytest.approx(free.mass + 18.0)
+    before, after = ({x.body.name: x.body for x in person.links} for person in (free, loaded))
+    for name in after:
+        more = len(after[name].shapes) - len(before[name].shapes)
+        assert more == (after[name].inertia.mass > before[name].inertia.mass + 1e-9), name
+    (pack,) = [x.placement.position for x in after["chest"].shapes if x.kind == "box"]
+    center, mass = before["chest"].inertia.center, before["chest"].inertia.mass
+    moved = (mass * center + 10.0 * pack) / (mass + 10.0)
+    np.testing.assert_allclose(after["chest"].inertia.center, moved, atol=1e-9)

@@ -262,3 +262,33 @@ def test_measures_in_python_are_refused_before_the_run_and_blamed_by_line(comman
     found = kt.load_result("falls.zarr")
     assert found.height.values[0] == 1.0 and "study.duration" in str(found.message.values[1])
     assert str(found.message.values[2]).endswith("own.py, line 4: ValueError: too long for me")
+
+
+TOGETHER = """[study]
+task = "inverse"
+duration = 0.5
+[mechanism]
+zoo = "two_link_prismatic"
+[trajectory]
+kind = "cycloid"
+start = [0, 0]
+end = [0.2, 1]
+[sweep]
+[sweep.measures]
+all = "peak tau"
+one = "peak tau joint2"
+[[sweep.axis]]
+field = ["mechanism.body.link1.mass", "mechanism.body.link2.mass"]
+values = [[1.0, 1.0], [2.0, 1.5], [3.0, 2.0]]
+"""
+
+
+def test_curves_of_fields_that_vary_together_have_names_and_units(tmp_path):
+    (tmp_path / "sizes.toml").write_text(TOGETHER)
+    result = kt.sweep(tmp_path / "sizes.toml", executor=Here())
+    units = {name: result[name].attrs["units"] for name in ("all", "one")}
+    assert units == {"all": "N or N m", "one": "N m"}
+    figure = plot_sweep(result, "all", "one", kind="curves")
+    assert "together with link2_mass" in figure.axes[-1].get_xlabel()
+    assert [x.get_text() for x in figure.axes[0].get_legend().get_texts()] == ["joint1", "joint2"]
+    assert figure.axes[1].get_legend() is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.report.palette import ALERT, GROUND, INK, LINE_COLORS
-from kinetree.report.panel import quiet_frame
+from kinetree.report.panel import MOST_LABELS, quiet_frame
 from kinetree.result.result import Result
 from kinetree.sweeps.analysis import (
     convergence,
@@ -155,7 +156,13 @@ def _heat_map(result: Result, names: list[str]) -> Any:
 
 
 def _axis_label(result: Result, dim: str) -> str:
-    return str(result.dataset[dim].attrs.get("long_name", dim))
+    """The field that varies, and others that vary with it; of texts the number of the case."""
+    own = result.dataset[dim]
+    together = [str(x) for x in result.dataset.coords if result.dataset[x].dims == (dim,) and x != dim]
+    if own.dtype.kind not in "fiu":
+        return f"number of the case, from 0 ({listed([dim, *together])})"
+    label = str(own.attrs.get("long_name", dim))
+    return f"{label}, together with {listed(together)}" if together else label
 
 
 def _curves(result: Result, names: list[str]) -> Any:
@@ -168,13 +175,25 @@ def _curves(result: Result, names: list[str]) -> Any:
     x = _numbers(result.dataset[long[0]].values)
     for ax, name in zip(axes, shown, strict=True):
         values = np.asarray(result[name].squeeze().transpose(long[0], ...).values).reshape(len(x), -1)
+        labels = _line_labels(result, name, long[0])
         for k, line in enumerate(values.T):
-            ax.plot(x, line, ".-", color=LINE_COLORS[k % len(LINE_COLORS)], markersize=4)
+            color = LINE_COLORS[k % len(LINE_COLORS)]
+            ax.plot(x, line, ".-", color=color, markersize=4, label=labels[k])
+        if 1 < len(labels) <= MOST_LABELS:
+            ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
         ax.set_ylabel(_label(result, name))
         quiet_frame(ax)
     axes[-1].set_xlabel(_axis_label(result, long[0]))
     _head(figure, result)
     return figure
+
+
+def _line_labels(result: Result, name: str, along: str) -> list[str]:
+    """Names of the curves of a measure: of joints, axes, ... beside the axis of the sweep."""
+    array = result[name].squeeze()
+    others = [dim for dim in array.dims if dim != along]
+    each = [[str(x) for x in array[dim].values.tolist()] for dim in others]
+    return [".".join(parts) for parts in itertools.product(*each)]
 
 
 def _numbers(values: Any) -> Array:

@@ -118,9 +118,17 @@ class Measure:
             values = values.sum(axis=tuple(range(len(leading), values.ndim)))
             dims_left = tuple(leading)
         of = " ".join((self.variable, *self.labels))
-        units = result.units(self.variable)
-        known_unit = units if isinstance(units, str) else " or ".join(dict.fromkeys(units))
-        return Value(dims_left, values, unit.format(known_unit), f"{meaning} {of}")
+        return Value(dims_left, values, unit.format(_unit_of(array)), f"{meaning} {of}")
+
+
+def _unit_of(array: Any) -> str:
+    """The unit of an array, or units where what was chosen of it has several: "N or N m"."""
+    unit = str(array.attrs.get("unit_along", array.attrs.get("units", "")))
+    for name in array.coords:
+        if f"{{{name}}}" in unit:
+            each = np.atleast_1d(array[name].values).tolist()
+            return " or ".join(dict.fromkeys(unit.replace(f"{{{name}}}", str(x)) for x in each))
+    return unit
 
 
 def _is_number(value: Any) -> bool:

@@ -113,8 +113,7 @@ def _what(result: Result) -> str:
             f"result has the torques for that motion."
         )
     if result.task == "inverse":
-        path = settings.get("trajectory", "")
-        return f"Inverse dynamics: the torques that move {who} along the trajectory {path} in {span}."
+        return f"Inverse dynamics: the torques that move {who} along {_path(settings)} in {span}."
     if result.task == "predict":
         least = _objective(settings)
         if least == "time":
@@ -131,6 +130,14 @@ def _what(result: Result) -> str:
     if leading_dimension(result) is not None:
         return f"{_counted(len(motion_names(result)), 'motion')} of {who}, each of {span}."
     return f"{result.task} of {who}, {span}."
+
+
+def _path(settings: dict[str, Any]) -> str:
+    """The trajectory by the kind that the study gives it; names of classes are none that users know."""
+    kind: Any = settings
+    for key in ("study", "file", "trajectory", "kind"):
+        kind = kind.get(key) if isinstance(kind, dict) else None
+    return f"a trajectory of the kind '{kind}'" if isinstance(kind, str) else "its trajectory"
 
 
 def _objective(settings: dict[str, Any]) -> str:

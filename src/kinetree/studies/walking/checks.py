@@ -86,7 +86,11 @@ def _finer(who: Walker, step: SampledMotion, ground: Ground, plan: Schedule) -> 
         "torques": torque_check(_torque_excess(who, step), EXCESS),
         "contact": Check.within(max(strayed), SLIPS, "m", "resting points of the trailing foot do not move"),
         "clearance": Check.within(
-            max(0.0 - lowest, 0.0), SINKS, "m", "no point of either foot is below the ground; largest depth"
+            max(0.0 - lowest, 0.0),
+            SINKS,
+            "m",
+            "no point of a foot is below the ground, but for those of the trailing foot that rest (contact); "
+            "largest depth",
         ),
         "support": _support(who, step, plan),
         "pushing": pushing_check(ground.force[..., 2], who.weight, PULLS),

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen
+from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, unknown_name
+from kinetree.model.body import Shape
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
 from kinetree.model.human.joints import ROOT as LABELS
 from kinetree.model.human.strength import MEASURED, Strength, constant_torques, scaled_strength, strength
@@ -85,6 +87,7 @@ FORCE_DEGREE = 4
 LARGEST_PUSH, LARGEST_PULL, LARGEST_TWIST = 2.0, 0.6, 0.02  # weights, weights, weights times m
 PACK = np.array([-0.18, 0.0, 0.05])  # m, from the joint of the chest
 PACK_SIZE = 0.14  # m, radius of gyration
+PACK_SHAPE, BAG_SHAPE = (0.18, 0.3, 0.45), (0.2, 0.1, 0.2)  # m, as they are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,12 +234,12 @@ def _person(
     person = human(sex, height, mass, gravity=gravity)
     if backpack:
         load = Inertia(backpack, PACK, backpack * PACK_SIZE**2 * np.eye(3))
-        person = _carrying(person, "chest", load)
+        person = _carrying(person, "chest", load, PACK_SHAPE)
     for side, carried in (("left", left), ("right", right)):
         if carried:
             body = person.link(f"{side}_hand").body
             load = Inertia(carried, body.inertia.center, carried * 0.05**2 * np.eye(3))
-            person = _carrying(person, body.name, load)
+            person = _carrying(person, body.name, load, BAG_SHAPE)
     return person
 
 
@@ -265,11 +268,15 @@ def _bodies(
     return person, person.rooted_at(SUPPORTING, point=heel, base=ground), heel
 
 
-def _carrying(person: Mechanism, name: str, load: Inertia) -> Mechanism:
+def _carrying(person: Mechanism, name: str, load: Inertia, size: ArrayLike) -> Mechanism:
+    """The person with a load on a body, drawn as a box of a size (3,) (m)."""
+    shape = Shape("box", np.asarray(size, dtype=np.float64), Placement.at(load.center))
+
     def loaded(link: Link) -> Link:
         if link.body.name != name:
             return link
-        return replace(link, body=replace(link.body, inertia=link.body.inertia + load))
+        body = replace(link.body, inertia=link.body.inertia + load, shapes=(*link.body.shapes, shape))
+        return replace(link, body=body)
 
     return replace(person, links=tuple(loaded(link) for link in person.links))
 
