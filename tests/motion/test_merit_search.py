@@ -70,6 +70,20 @@ def test_a_problem_by_hand():
     assert found.multipliers == pytest.approx([(3.0 - best) * best / 2.0, 3.0], abs=1e-5)
 
 
+def test_a_narrow_band_is_an_equation_at_its_nearer_side():
+    """2 - e <= z0 z1 <= 2 + e, with the least objective at z0 z1 = 3: the optimum where z0 z1 = 2 + e."""
+    found = []
+    for low in (2.0 - 6e-4, 2.0 + 6e-4):
+        sheet, settings = Sheet(), Settings(1e-9)
+        sheet.lower, sheet.upper = np.array([low, -np.inf]), np.array([2.0 + 6e-4, 1.0])
+        search = MeritSearch(sheet, Start(np.full(3, 5.0)), settings, Watch(sheet, settings))
+        assert search.run()[0] is Status.SOLVED
+        found.append(search)
+    band, equation = found
+    assert np.allclose(band.at.v[:3], equation.at.v[:3], atol=1e-6)
+    assert band.iteration <= equation.iteration + 5
+
+
 def test_linear_maps_are_the_dense_ones(rng):
     J = rng.standard_normal((6, 4)) * (rng.random((6, 4)) < 0.6)
     rows, columns = np.nonzero(J)

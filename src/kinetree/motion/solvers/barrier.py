@@ -19,6 +19,9 @@ from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.scaled import ScaledProgram
 
 PUSH = 1e-2  # how far inside its bounds an unknown starts, relatively
+# Bounds nearer to each other than this, in units of the row, are nearly an equation: between them an unknown
+# starts this far inside, relatively. Nearer to one of them its multiplier would dwarf all others.
+NARROW, WELL_INSIDE = 0.01, 0.3
 AUGMENTED = (
     1e6  # weight of equations in the factored matrix, where H need not be definite: leaves the step as it is
 )
@@ -72,10 +75,11 @@ class Barrier:
     def inside(self, v: Array, push: float = PUSH) -> Array:
         """The nearest point that keeps a distance from all bounds."""
         width = self.upper - self.lower
+        share = np.where(width < NARROW, WELL_INSIDE, push)
         low, high = self.lower.copy(), self.upper.copy()
         a, b = self.bounded_low, self.bounded_high
-        low[a] += push * np.minimum(np.maximum(1.0, np.abs(low[a])), width[a])
-        high[b] -= push * np.minimum(np.maximum(1.0, np.abs(high[b])), width[b])
+        low[a] += share[a] * np.minimum(np.maximum(1.0, np.abs(low[a])), width[a])
+        high[b] -= share[b] * np.minimum(np.maximum(1.0, np.abs(high[b])), width[b])
         inner: Array = np.minimum(np.maximum(v, low), high)
         return inner
 
