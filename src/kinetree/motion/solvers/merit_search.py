@@ -53,6 +53,9 @@ RESTARTS = 3
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
 LEAST_BARRIER = 1e-9  # with thousands of bounds a lower mu makes the condensed matrix indefinite by rounding
 LEAST_BESIDE = 3e-7  # of the error that mu is at least: with less, slacks hug bounds far from a solution
+# mu to which the error alone may raise it. Errors grow with the square of the number of control points; where
+# they raised mu to its first value, searches with 36 points of a walking human did not end in 200 iterations.
+RAISED = 1e-6
 STALLED = 10  # iterations without a lower error after which what is acceptable is accepted
 LEAST_SHARE = 0.02  # of the mean complementarity that mu is lowered to at once
 
@@ -139,7 +142,8 @@ class MeritSearch:
             if self.iteration >= self.settings.max_iterations:
                 return Status.ITERATIONS, "iteration limit"
             if not first:
-                self.mu = max(self._next_barrier(total), min(LEAST_BESIDE * error, FIRST_BARRIER))
+                least = min(LEAST_BESIDE * error, max(self.mu, RAISED))
+                self.mu = max(self._next_barrier(total), least)
             first = False
             bent = not straight and error < BENT_BELOW
             newton = _Newton(self, bent=bent, saddle=max(error, violated) < SADDLE_BELOW)

@@ -20,7 +20,7 @@ from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import friction_needed, outside_support, strength_needed
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
 
-QUICK = "interior"  # what "auto" tries first
+QUICK = "interior"  # what "auto" tries first, also with many points: IPOPT takes minutes for these
 GENTLE = {"equation_price": 7.0}  # feet that are tied down later leave a way to straighter knees
 AS_WALK: dict[str, Any] = {"solver": QUICK, "options": GENTLE}
 PATIENT = 200  # iterations after which a step that breaks limits by far is given up; others take 30 to 160
@@ -37,9 +37,9 @@ def first_step(problem: Problem, start: Any, search: dict[str, Any]) -> Predicti
     """The step as "auto" finds it, but no other solver is tried where the first one is far from any way."""
     if search["solver"] == QUICK:
         return predict(problem, start=start, **{**search, **AS_WALK})
-    solvers = [solver.name for solver in chosen_solvers("auto", problem.program)]
-    if search["solver"] != "auto" or solvers[0] != QUICK:
+    if search["solver"] != "auto":
         return predict(problem, start=start, **search)
+    others = [x.name for x in chosen_solvers("auto", problem.program) if x.name != QUICK]
     most, limit = search["max_iterations"], search["time_limit"]
     patience = min(most, PATIENT) if type(most) is int else most  # what is not a number is refused there
     quick = {**search, **AS_WALK, "max_iterations": patience}
@@ -48,7 +48,7 @@ def first_step(problem: Problem, start: Any, search: dict[str, Any]) -> Predicti
     if found.solved_at_samples or found.outcome.status in STOPPED or is_hopeless(found):
         return found
     left = None if limit is None else max(limit - found.seconds, 1e-9)
-    then = {"solver": solvers[1]} if solvers[1:] else AS_WALK  # the only one gets all iterations
+    then = {"solver": others[0]} if others else AS_WALK  # the only one gets all iterations
     other = predict(problem, start=start, **{**search, **then, "time_limit": left})
     other.asked = {**other.asked, "solver": search["solver"], "options": {}}
     return min(found, other, key=lambda x: (not x.solved_at_samples, x.max_violation))
