@@ -18,8 +18,8 @@ import numpy as np
 from kinetree.gait_analysis import gait_cycle, gait_score
 from kinetree.walking import Walk, Walking, walk, walker
 
-NODES = {35: (6, 2, 9, 9), 46: (9, 4, 12, 12), 57: (11, 5, 16, 16)}  # beside nine instants of corners
-POINTS = (10, 12, 14)
+NODES = {44: (16, 4, 12, 12), 54: (16, 6, 16, 16)}  # besides eight instants of corners
+POINTS = (14, 16, 18)
 SPREAD = 0.1  # rad
 MOST = 200  # iterations
 CURVES = ("hip_flexion", "knee_flexion", "ankle_flexion")

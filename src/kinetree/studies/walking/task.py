@@ -113,8 +113,9 @@ class Walking:
     the least and the largest value; ``step``, ``speed`` and ``double`` are where the search begins then.
 
     ``points`` are control points of each joint in a step, with knots where phases end, ``nodes`` Gauss nodes
-    in heel roll, flat double support, flat single support, and heel off. The trailing toes rest: at
-    ``closure`` instants they stay within ``band`` of their place, as soft toes in shoes do.
+    in heel roll, flat double support, flat single support, and heel off, at least two in each segment of the
+    splines. The trailing toes rest: at ``closure`` instants they stay within ``band`` of their place, as soft
+    toes in shoes do.
 
     >>> task = Walking(speed=1.0, step=0.5)
     >>> task.duration, task.changed(points=10).points
@@ -145,8 +146,8 @@ class Walking:
     flat: float = 0.20
     heel_off: float = 0.70
     ball: float = 0.60
-    points: int = 20
-    nodes: tuple[int, int, int, int] = (14, 6, 16, 16)
+    points: int = 18
+    nodes: tuple[int, int, int, int] = (16, 4, 12, 12)
     closure: int = 13  # instants at which the trailing toes are held
     band: float = 6e-4  # m, by which they may give there
     clearance: float = 0.005  # m, of the swinging foot

@@ -26,7 +26,7 @@ from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
 from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import step_ground
-from kinetree.studies.walking.problem import Walker, walker, walking_problem
+from kinetree.studies.walking.problem import Schedule, Walker, walker, walking_problem
 from kinetree.studies.walking.sought import Sought, sought_step
 from kinetree.studies.walking.stride import Stride, plain, stride
 from kinetree.studies.walking.task import Walking
@@ -68,7 +68,7 @@ class Walk(Verified):
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
         result = with_net_joints(result, self.walker.person)
         if not result.audit["objective"].passed:
-            nodes = [2 * count for count in self.task.nodes]
+            nodes = [2 * count for count in Schedule(self.task).counts]
             remedy = f"The integrals of the objective need more nodes in the phases: walk.nodes = {nodes}."
             result = changed(result, messages=(remedy, *result.messages))
         if self.conflicts:

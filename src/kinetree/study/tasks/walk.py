@@ -67,9 +67,9 @@ class WalkTable(Table):
     time: Number = Field(0.29, description="Cost of a second where the speed is sought (1/s).")
     heel_off: Positive = Field(0.70, description="Fraction of the step after which the heel lifts (no unit).")
     band: Number = Field(6e-4, description="Distance by which resting toes may give (m).")
-    points: Whole = Field(20, description="Control points of each joint in a step.")
+    points: Whole = Field(18, description="Control points of each joint in a step.")
     nodes: Numbers = Field(
-        [14, 6, 16, 16], description="Gauss nodes in heel roll, flat double and single support, heel off."
+        [16, 4, 12, 12], description="Gauss nodes in heel roll, flat double and single support, heel off."
     )
     exponent: Positive = Field(2.5, description="Exponent of the effort, 2 or more (no unit).")
     arms: bool = Field(False, description="Whether arms must swing with the opposite legs.")
