@@ -457,7 +457,7 @@ def test_a_state_that_leaves_loops_open_by_a_little_is_assembled():
 
 
 def test_a_study_of_an_arm_too_weak_for_its_weight_passes(folder):
-    """Torques within the effort limits do not hold it: what falls is not judged by the speed of its drives."""
+    """Torques within the effort limits do not hold it, and what falls is not judged by its speed."""
     build = kt.Builder("weak")
     arm = kt.Inertia.rod(5.0, (1.0, 0, 0))
     build.world.revolute("lift", axis="y", velocity_limit=1.0, effort_limit=10.0).body("arm", arm)

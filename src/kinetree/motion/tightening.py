@@ -140,9 +140,8 @@ def violation_peaks(prediction: Prediction, tolerance: float) -> Array:
 def peaks_above(excess: Array, tolerance: float) -> Flags:
     """Whether any column of ``excess`` (m, k) is above a tolerance and at a peak there, (m,)."""
     padded = np.pad(excess, ((1, 1), (0, 0)), constant_values=-np.inf)
-    peaks: Flags = (excess > tolerance) & (excess >= padded[:-2]) & (excess >= padded[2:])
-    found: Flags = peaks.any(axis=1)
-    return found
+    peaks = (excess > tolerance) & (excess >= padded[:-2]) & (excess >= padded[2:])
+    return np.asarray(peaks.any(axis=1))
 
 
 def bounded_values(problem: Problem, x: Array, s: Array) -> Iterator[tuple[Rows, Array]]:

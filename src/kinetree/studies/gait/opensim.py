@@ -175,9 +175,9 @@ def _origin(person: Mechanism, given: ArrayLike | None) -> Array:
         next(link.placement.position for link in person.links if link.joint.name == f"{side}_hip")
         for side in ("left", "right")
     )
-    scale = np.linalg.norm(left - right) / (2.0 * proportions("male", STATURE, 75.0).hip)
+    scale = float(np.linalg.norm(left - right)) / (2.0 * proportions("male", STATURE, 75.0).hip)
     ahead, above = PELVIS_ORIGIN
-    return scale * np.array([ahead, 0.0, above])
+    return np.array([scale * ahead, 0.0, scale * above])
 
 
 def opensim_motion(result: Result) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -15,6 +15,10 @@ from kinetree.study.tasks import Task, Work
 from kinetree.study.tasks.predict import History
 from kinetree.study.tasks.walk import SOLVERS
 from kinetree.study.values import Gains, Limits, Positive, Whole, choice
+
+if TYPE_CHECKING:
+    from kinetree.studies.gaits.gait import PredictedGait
+    from kinetree.studies.gaits.leap import Leap
 
 LEAPS = ("hop", "jump")
 SEARCH = ("tolerance", "solver", "max_iterations", "time_limit")
@@ -109,7 +113,7 @@ def prepare(work: Assignment) -> Work:
     return run
 
 
-def _followed(work: Assignment, found: Any, count: int) -> Result:
+def _followed(work: Assignment, found: PredictedGait | Leap, count: int) -> Result:
     """The result of a gait or leap with the check of its simulation on the ground, which is kept beside."""
     if not count or not found.solved:
         return found.to_result()
