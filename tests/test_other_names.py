@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import kinetree as kt
+from kinetree.cli import app
 from kinetree.errors import OTHER_WORDS, InputError, ModelError
 
 ARM, BAR = kt.zoo.two_link(), kt.zoo.four_bar()
@@ -82,3 +84,8 @@ def test_an_objective_is_a_term_and_tables_are_controllers():
     tables = [([0, 1], [[0, 0], [1, 1]]), ([0, 1, 2], [[0, 0], [1, 1], [2, 2]])]
     with pytest.raises(InputError, match=r"controller=\[kt.control.TorqueTable"):
         kt.simulation.simulate_batch(ARM, np.zeros((2, 2)), duration=0.1, torque=tables)
+
+
+def test_options_of_other_names_lead_to_ours():
+    said = CliRunner().invoke(app, ["draw", "two_link", "--pose", "0,1"])
+    assert said.exit_code == 2 and "Did you mean '--q'" in said.output

@@ -123,3 +123,18 @@ def test_the_ground_is_that_of_the_settings():
     np.testing.assert_allclose(plane.side, np.cross(plane.normal, plane.forward))
     assert plane.regions[0].forward == (0.5, np.inf) and plane.regions[0].height == 0.1
     assert ground_plane({}) is None
+
+
+def test_paths_of_named_frames_are_drawn_in_reports(tmp_path):
+    """A point at the end of a link of 0.5 m, in closed form; many frames, as the sites of MJCF files, are not."""
+    arm = kt.zoo.two_link(length=(0.4, 0.5)).with_frame("tip", "link2", (0.5, 0, 0))
+    fall = kt.simulate(arm, [0.3, 0.2], [1.0, -2.0], duration=0.3, times=7)
+    ((name, path),) = frames(fall).traces
+    first, both = fall.q.values[:, 0], fall.q.values.sum(axis=1)
+    x, y = (0.4 * turn(first) + 0.5 * turn(both) for turn in (np.cos, np.sin))
+    assert name == "tip" and path == pytest.approx(np.stack([x, y, 0.0 * x], axis=1), abs=1e-12)
+    fall.report(tmp_path / "fall.html")
+    assert "path of tip" in (tmp_path / "fall.html").read_text(encoding="utf-8")
+    for k in range(3):
+        arm = arm.with_frame(f"site{k}", "link1", (0.1 * k, 0, 0))
+    assert frames(kt.simulate(arm, [0.3, 0.2], duration=0.1, times=3)).traces == ()

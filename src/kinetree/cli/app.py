@@ -300,7 +300,7 @@ def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
 @contextmanager
 def progress_bar(name: str, wanted: bool = True) -> Iterator[Callable[[float], None] | None]:
     """A function that takes the part that is done, with a bar that only a terminal sees."""
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     from kinetree.progress import has_live_terminal
 
@@ -308,6 +308,11 @@ def progress_bar(name: str, wanted: bool = True) -> Iterator[Callable[[float], N
     if not wanted or not terminal.is_terminal or not has_live_terminal():
         yield None
         return
-    with Progress(console=terminal, transient=True) as bar:
-        task = bar.add_task(name, total=1.0)
-        yield lambda part: bar.update(task, completed=part)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=terminal, transient=True) as bar:
+        task = bar.add_task(name, total=None)  # pulses until something is done: code is compiled first
+
+        def update(part: float) -> None:
+            bar.update(task, total=1.0 if part > 0.0 else None, completed=part)
+
+        yield update

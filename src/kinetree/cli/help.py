@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from kinetree.errors import OTHER_WORDS, InputError
+
 ALONE = re.compile(r"^\{([^|{}]+)\}(\.\.\.)?$")  # braces around one name, where there is nothing to choose
 Function = TypeVar("Function", bound=Callable[..., Any])
 TYPE = re.compile(r" <\S+( \S+)?>$")
@@ -16,6 +18,18 @@ TYPE = re.compile(r" <\S+( \S+)?>$")
 
 class PlainCommand(TyperCommand):
     """A command whose help says ``STUDY``, not ``{STUDY}`` and ``STUDY <str>``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words behind the command; options under names of others lead to ours."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # its class is Typer's own or Click's
+            asked = str(getattr(error, "option_name", ""))
+            known = {option for x in self.get_params(ctx) for option in x.opts}
+            for word in OTHER_WORDS.get(asked.lstrip("-"), ()):
+                if f"--{word}" in known:
+                    raise InputError(f"unknown option '{asked}'. Did you mean '--{word}'?") from None
+            raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands behind the name of the command in its usage."""

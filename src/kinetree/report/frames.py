@@ -12,9 +12,9 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.analysis.energy import center_of_mass
-from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.errors import InputError, listed
-from kinetree.model.body import Shape
+from kinetree.model.body import WORLD, Shape
 from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.rooted import carried_bodies
@@ -23,6 +23,7 @@ from kinetree.result.result import Result
 from kinetree.result.variables import AT_JOINT, NET_REACTION
 
 MOST_FRAMES = 300
+MOST_TRACES = 3  # named frames whose paths are drawn
 POSITIONS = ("q", "q_reference")
 WEIGHTLESS = 1e-3  # of the strongest push: a smaller one has no place
 
@@ -94,7 +95,8 @@ class Frames:
     point is ``touching`` (T, C), or the ground's force on feet ``foot_force`` (T, F, 3) at ``foot_point``
     (T, F, 3); the ``center_of_pressure`` (T, 3), NaN where there is none, and the force
     of the parent on each body at its origin, ``reaction`` (T, B, 3) in N; of a person, that of the proximal
-    on the distal body, whichever of them the tree carries. ``rows`` (T,) are the samples of
+    on the distal body, whichever of them the tree carries. ``traces``: names and paths (T, 3) of the frames
+    of the mechanism, if it has only a few. ``rows`` (T,) are the samples of
     the result that were taken, ``q`` (T, n_dof) their coordinates.
     """
 
@@ -113,6 +115,7 @@ class Frames:
     ground: GroundPlane | None
     foot_force: Array | None = None
     foot_point: Array | None = None
+    traces: tuple[tuple[str, Array], ...] = ()
 
     @property
     def support_polygons(self) -> list[Array]:
@@ -190,7 +193,14 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
         _reaction(result, motion, rows, poses.rotation),
         plane,
         *(_feet(result, motion, rows) if force is None else (None, None)),
+        _traces(result.mechanism, poses),
     )
+
+
+def _traces(mechanism: Mechanism, poses: Poses) -> tuple[tuple[str, Array], ...]:
+    """Names and paths (T, 3) of named frames; none if there are many, as the sites of MJCF files."""
+    names = [frame.name for frame in mechanism.frames if frame.body != WORLD]
+    return tuple((name, poses[name][1]) for name in names) if len(names) <= MOST_TRACES else ()
 
 
 def ground_plane(settings: Mapping[str, Any]) -> GroundPlane | None:

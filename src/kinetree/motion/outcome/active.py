@@ -16,6 +16,7 @@ from kinetree.motion.terms.contract import unit_of
 
 ACTIVE = 1e-3  # rows nearer to their bound than this, in their scale, have reached it
 NEAR = 1e-2  # rows further away have not, however large their multiplier
+SMALL = {"m": ("1 cm", 0.01), "rad": ("1 degree", np.pi / 180.0)}  # changes that prices hold for
 SPANS = 4  # stretches that are named
 GAP = 3  # steps of the grid within a stretch
 
@@ -62,11 +63,11 @@ class ActiveBound:
 
     def worth(self, *, is_time: bool) -> str:
         """What one unit of room more would bring; ``is_time`` if the objective is the duration."""
-        unit = f"1 {self.unit}".rstrip()
-        change = f"{unit} {'more' if self.side == 'upper' else 'lower'}"
-        if is_time and self.price < 0.0:
-            return f"{change} would save {-1e3 * self.price:.3g} ms"
-        return f"{change} would change the objective by {self.price:+.3g}"
+        unit, part = SMALL.get(self.unit, (f"1 {self.unit}".rstrip(), 1.0))
+        change, price = f"{unit} {'more' if self.side == 'upper' else 'lower'}", part * self.price
+        if is_time and price < 0.0:
+            return f"{change} would save {-1e3 * price:.3g} ms"
+        return f"{change} would change the objective by {price:+.3g}"
 
     def __str__(self) -> str:
         return f"{self.where}; {self.worth(is_time=False)}"

@@ -225,6 +225,9 @@ def _key(result: Result) -> Html:
     """What the colors in the animation stand for."""
     motion = frames(result, most=2)
     entries = [("center", "center of mass")]
+    if motion.traces:
+        names = ", ".join(name for name, _ in motion.traces)
+        entries += [("trace", f"path of {names}")]
     if motion.contact_force is not None or motion.foot_force is not None:
         entries += [("contact", "ground force")]
     if motion.center_of_pressure is not None:
@@ -238,6 +241,8 @@ def _key(result: Result) -> Html:
 
 def _player(result: Result, names: tuple[str, ...]) -> Html:
     boxes = [("center", "center of mass", True)]
+    if frames(result, most=2).traces:
+        boxes.append(("traces", "paths of frames", True))
     if {"contact_force", "ground_reaction", "reaction", NET_REACTION} & {*result.variables}:
         boxes.append(("forces", "forces", True))
     boxes.append(("follow", "camera follows", False))

@@ -190,6 +190,8 @@ def _motion(motion: Frames) -> dict[str, Any]:
         "footPoint": motion.foot_point,
     }
     stated |= {key: packed(values) for key, values in extras.items() if values is not None}
+    if motion.traces:
+        stated["traces"] = [packed(points) for _, points in motion.traces]
     polygons = motion.support_polygons
     if motion.touching is not None and any(len(polygon) for polygon in polygons):
         stated["support"] = [np.round(polygon, 4).ravel().tolist() for polygon in polygons]

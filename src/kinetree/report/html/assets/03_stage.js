@@ -14,6 +14,7 @@ class Motion {
     this.position = unpack(told.position);
     this.quaternion = unpack(told.quaternion);
     this.centerOfMass = unpack(told.centerOfMass);
+    this.traces = (told.traces || []).map(unpack);
     this.contactForce = told.contactForce ? unpack(told.contactForce) : null;
     this.centerOfPressure = told.centerOfPressure ? unpack(told.centerOfPressure) : null;
     this.reaction = told.reaction ? unpack(told.reaction) : null;
@@ -278,6 +279,7 @@ class Stage {
       drawn.rods.push({ from: carried(bodyOf(pose, a.body), a.position), to: carried(bodyOf(pose, b.body), b.position), radius: 0.008 * this.size, color: [0.78, 0.2, 0.2] });
     for (const [a, b] of this.scene.springs)
       drawn.rods.push({ from: carried(bodyOf(pose, a.body), a.position), to: carried(bodyOf(pose, b.body), b.position), radius: 0.004 * this.size, color: [0.2, 0.24, 0.3] });
+    if (shown.traces) for (const points of motion.traces) drawn.paths.push({ points, color: [0.09, 0.41, 0.48] });
     if (shown.center) {
       drawn.balls.push({ at: pose.centerOfMass, radius: 0.03 * this.size, color: [0.98, 0.8, 0.2], above: true });
       drawn.paths.push({ points: motion.centerOfMass, color: [0.85, 0.63, 0.1] });

@@ -22,7 +22,7 @@ class Page {
     this.level = 0; // of the drawing while something moves
     this.rest = 0; // and when all is at rest
     this.slow = 0;
-    this.shown = { forces: true, center: true };
+    this.shown = { forces: true, center: true, traces: true };
     this.plain = !hasWebgl();
     if (this.plain) roundness = COARSE;
     this.stage = data.motions.length ? new Stage(data) : null;
@@ -265,6 +265,7 @@ class Page {
     for (const [id, change] of Object.entries({
       forces: (on) => (this.shown.forces = on),
       center: (on) => (this.shown.center = on),
+      traces: (on) => (this.shown.traces = on),
       follow: (on) => (this.follow = on),
       percent: (on) => ((this.percent = on), this.plots.forEach((plot) => plot.layout())),
     })) {
