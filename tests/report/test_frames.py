@@ -126,7 +126,7 @@ def test_the_ground_is_that_of_the_settings():
 
 
 def test_paths_of_named_frames_are_drawn_in_reports(tmp_path):
-    """A point at the end of a link of 0.5 m, in closed form; many frames, as the sites of MJCF files, are not."""
+    """A point at the end of a link of 0.5 m, in closed form; many frames (sites of MJCF) are not."""
     arm = kt.zoo.two_link(length=(0.4, 0.5)).with_frame("tip", "link2", (0.5, 0, 0))
     fall = kt.simulate(arm, [0.3, 0.2], [1.0, -2.0], duration=0.3, times=7)
     ((name, path),) = frames(fall).traces
