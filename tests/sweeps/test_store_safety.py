@@ -375,3 +375,15 @@ def test_a_repeated_case_loses_its_message(tmp_path):
     assert first.message.values.tolist() == ["", "ValueError: not yet"]
     again = kt.sweep(fails_once, {"k": [0, 1]}, **given, resume=True, retry=True)
     assert again.message.values.tolist() == ["", ""] and again.statistics == {"cases": 2, "ok": 2}
+
+
+def test_messages_that_claim_gigabytes_are_not_read(store):
+    """The progress of a sweep reads the messages of failed cases only if they are those of its plan."""
+    assert ZarrStore(store).message(0) == ""
+    for file in (store / "zarr.json", store / "message" / "zarr.json"):
+        table = json.loads(file.read_text())
+        own = table.get("consolidated_metadata", {}).get("metadata", {}).get("message", table)
+        own["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": [30_000, 30_000]}}
+        file.write_text(json.dumps(table))
+    with pytest.raises(kt.errors.FileError, match="'message' does not belong to the sweep"):
+        ZarrStore(store).message(0)

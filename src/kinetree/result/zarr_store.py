@@ -232,7 +232,7 @@ class ZarrStore:
                 f"--resume continues it if no process is writing"
             )
         facts = stored_array(self.path, STATUS)
-        self._check_status(plan, facts)
+        self._check_of_plan(plan, facts)
         files = chunk_files(self.path, facts)
         check_memory(self.path, [(facts, files)])
         check_chunks(self.path, facts, files, facts.all_chunks() if plan["format"] > 1 else ())
@@ -241,9 +241,18 @@ class ZarrStore:
             raise FileError(f"{self.path}: 'status' is damaged: it has numbers that stand for nothing")
         return found
 
-    def _check_status(self, plan: Mapping[str, Any], facts: ArrayFacts) -> None:
-        if facts.dtype != "int8" or not _fits(plan, facts, (), STATUS_CHUNK):
-            raise FileError(f"{self.path}: 'status' does not belong to the sweep of the store")
+    def _check_of_plan(self, plan: Mapping[str, Any], facts: ArrayFacts) -> None:
+        if not is_of_plan(plan, facts):
+            raise FileError(f"{self.path}: '{facts.name}' does not belong to the sweep of the store")
+
+    def message(self, case: int) -> str:
+        """The message of a case, after type and sizes of all messages were looked at."""
+        plan, facts = self.plan(), stored_array(self.path, MESSAGE)
+        self._check_of_plan(plan, facts)
+        check_memory(self.path, [(facts, chunk_files(self.path, facts))])
+        chunks = Chunks(tuple(plan["shape"]), CHUNK_CASES)
+        first, last = chunks.run(case)
+        return str(np.asarray(self.read(MESSAGE, chunks.region(first, last))).reshape(-1)[case - first])
 
     def plan(self) -> dict[str, Any]:
         """What the store is about; see `create`."""
@@ -263,7 +272,7 @@ class ZarrStore:
         if not self.is_made():
             self.write_grid(plan, grid)
         facts = stored_array(self.path, STATUS)
-        self._check_status(plan, facts)
+        self._check_of_plan(plan, facts)
         check_memory(self.path, [(facts, chunk_files(self.path, facts))])
         self._drop_damaged(facts)
         status: Array = np.array(self.read(STATUS)).reshape(-1)

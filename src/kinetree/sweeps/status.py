@@ -9,8 +9,7 @@ import numpy as np
 
 from kinetree.errors import FileError
 from kinetree.formats.files import PathLike
-from kinetree.result.zarr_store import CHUNK_CASES as MESSAGES
-from kinetree.result.zarr_store import MESSAGE, Chunks, ZarrStore
+from kinetree.result.zarr_store import ZarrStore
 from kinetree.sweeps.drive import duration
 
 MOST = 5  # messages that are reported
@@ -73,16 +72,12 @@ def sweep_status(store: PathLike) -> SweepStatus:
         place.is_locked(),
         float(rate) if isinstance(rate, int | float) else 0.0,
         str(stated.get("where", "")),
-        _messages(place, status, plan["shape"]) if made else (),
+        _messages(place, status) if made else (),
         heard,
     )
 
 
-def _messages(store: ZarrStore, status: np.ndarray, shape: list[int]) -> tuple[str, ...]:
+def _messages(store: ZarrStore, status: np.ndarray) -> tuple[str, ...]:
     """The messages of the first failed cases."""
-    chunks, found = Chunks(shape, MESSAGES), []
-    for case in np.flatnonzero(status >= FAILED)[:MOST].tolist():
-        first, last = chunks.run(case)
-        texts = np.asarray(store.read(MESSAGE, chunks.region(first, last))).reshape(-1)
-        found.append(f"case {case}: {texts[case - first]}")
-    return tuple(found)
+    failed = np.flatnonzero(status >= FAILED)[:MOST].tolist()
+    return tuple(f"case {case}: {store.message(case)}" for case in failed)
