@@ -119,7 +119,7 @@ def human_coordinates(
     >>> [float(q[0, person.joint_index(x)].round(3)) for x in ("right_knee", "root.z")]
     [1.571, 0.0]
     """
-    expect_mechanism(person)
+    expect_mechanism(person, "person")
     target, person = person, _person(person)
     given = {name: finite(numbers(x, f"'{name}'"), f"'{name}'") for name, x in coordinates.items()}
     own = {f"{x}{end}" for x in JOINTS for end in SIDES} | {*SPINE, *TILT, *WAY}

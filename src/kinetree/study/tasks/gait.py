@@ -116,9 +116,11 @@ def prepare(work: Assignment) -> Work:
 def _followed(work: Assignment, found: PredictedGait | Leap, count: int) -> Result:
     """The result of a gait or leap with the check of its simulation on the ground, which is kept beside."""
     if not count or not found.solved:
-        return found.to_result()
+        result: Result = found.to_result()
+        return result
     run = work.beside[TRACKED] = found.track(count if getattr(found, "cyclic", True) else 1)
-    return found.followed(count, run)
+    result = found.followed(count, run)
+    return result
 
 
 def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
