@@ -10,7 +10,7 @@ from kinetree.studies.conflict import _is_way
 from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import checked, exceeded
 from kinetree.studies.walking.conflict import breaks_between
-from kinetree.studies.walking.problem import LEAN, ROOT, Schedule
+from kinetree.studies.walking.problem import LEAN, ROOT, StepSchedule
 from kinetree.study.tasks.walk import WalkTable
 from kinetree.walking import Walking, walk, walker, walking_problem
 
@@ -126,7 +126,7 @@ def test_the_root_stands_on_the_heel():
 def test_the_ground_carries_the_hind_foot_while_the_sole_rests(step):
     """Pressure goes from heel to ball; torque of the toes is effort and limited from heel off on."""
     s, toe = step.step.s, step.step.torque("right_toe")
-    flat = (s > Schedule(step.task).flat) & (s < 0.5)
+    flat = (s > StepSchedule(step.task).flat) & (s < 0.5)
     assert (
         toe[flat].max() > 1.5 * step.walker.torques["right_toe"][1]
     )  # what no muscle of the toes could hold
@@ -152,7 +152,7 @@ def test_women_and_men_of_a_size_measure_effort_alike_and_are_limited_by_their_o
 
 
 def test_phases_follow_each_other():
-    plan = Schedule(Walking())
+    plan = StepSchedule(Walking())
     assert plan.flat == 0.2 and plan.flat < plan.double < 0.7
     assert {plan.flat, plan.double, 0.7} <= set(plan.breaks.tolist()) and len(plan.breaks) == 19
     lower, upper = plan.support(walker(Walking()), np.array([0.01, 0.3, 0.9]))
@@ -194,7 +194,7 @@ def test_what_cannot_be_walked_is_refused_before_any_search(changes, message):
 
 def test_rows_and_integrals_share_their_instants(step):
     """Torques are computed once at each instant: instants without weight are no grid of their own."""
-    program, knots = step.prediction.problem.program, Schedule(step.task).knots
+    program, knots = step.prediction.problem.program, StepSchedule(step.task).knots
     assert program.dynamic == len(step.prediction.problem.setting.samples) + len(knots)
     assert program.quadrature.sum() == pytest.approx(1.0, abs=1e-12) and (program.quadrature == 0.0).any()
 
@@ -275,7 +275,7 @@ def test_too_few_nodes_are_named_as_the_remedy_of_the_quadrature():
     result = few.to_result()
     assert not result.audit["objective"].passed
     said = " ".join((*result.messages, *few.prediction.explanation.advice))
-    counts = Schedule(few.task).counts  # two in each segment at least, more than were asked for
+    counts = StepSchedule(few.task).counts  # two in each segment at least, more than were asked for
     assert f"walk.nodes = {[2 * x for x in counts]}" in said and "segments" not in said
     again = walk(points=6, nodes=tuple(2 * x for x in counts), progress=False, max_iterations=3).to_result()
     assert again.audit["objective"].value < 0.5 * result.audit["objective"].value
@@ -285,7 +285,7 @@ def test_too_few_nodes_are_named_as_the_remedy_of_the_quadrature():
 @pytest.mark.parametrize("points", [6, 18, 36, 60])
 def test_segments_end_where_phases_do_and_have_two_nodes_each(points, double):
     """With fewer nodes than that, finer splines bend between them at no cost, and no search ends."""
-    plan = Schedule(Walking(points=points, double=double))
+    plan = StepSchedule(Walking(points=points, double=double))
     assert len(plan.breaks) == points + 1 and (np.diff(plan.breaks) > 1e-3).all()
     assert {plan.flat, plan.task.heel_off, 1.0} <= set(plan.breaks)
     phases = np.array([0.0, plan.flat, plan.double, plan.task.heel_off, 1.0]) + 1e-12
@@ -297,7 +297,9 @@ def test_segments_end_where_phases_do_and_have_two_nodes_each(points, double):
 def test_twice_as_many_points_gain_little(step):
     """Errors grow with the square of the points: following them, a barrier never falls."""
     finer = walk(points=36, nodes=(32, 8, 24, 24), start=step.prediction, max_iterations=100, progress=False)
-    assert finer.passed and set(Schedule(step.task).breaks) <= set(Schedule(finer.task).breaks), str(finer)
+    assert finer.passed and set(StepSchedule(step.task).breaks) <= set(StepSchedule(finer.task).breaks), str(
+        finer
+    )
     assert 1.0 < step.prediction.objective / finer.prediction.objective < 1.02
     times = np.linspace(0.0, step.prediction.duration, 41)
     knees = [x.prediction.at(times)[0][:, step.step.column["right_knee"]] for x in (step, finer)]

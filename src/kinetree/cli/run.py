@@ -163,13 +163,13 @@ def _outcome(
         for shown_by_audit in (UserWarning,) if quiet else (AccuracyWarning, VerdictWarning):
             warnings.simplefilter("ignore", shown_by_audit)
         ready = prepared(study, parse_settings(settings), code, progress)
-        check_output([_place_beside(path, name) for name in ready.beside], force)
+        check_output([_further_place(path, name) for name in ready.further], force)
         outcome = ready.outcome()
     if outcome.result is not None:
         write_or_keep(path, result_bytes(outcome.result))
-        for name, further in outcome.beside.items():
+        for name, further in outcome.further.items():
             if further is not None:
-                write_or_keep(_place_beside(path, name), result_bytes(further))
+                write_or_keep(_further_place(path, name), result_bytes(further))
         if extras.plot is not None:
             write_file(extras.plot, _picture(outcome, extras.plot.suffix))
         if extras.report is not None:
@@ -177,7 +177,7 @@ def _outcome(
     return outcome
 
 
-def _place_beside(path: Path, name: str) -> Path:
+def _further_place(path: Path, name: str) -> Path:
     """The file of a further result, such as gait_tracked.nc of gait.nc."""
     return path.with_name(f"{path.stem}_{name}{path.suffix}")
 
@@ -231,8 +231,8 @@ def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableT
             say = listed(f"{x.time:.4g} s {x.name}" for x in singular[:MOST_NAMED])
             facts["singular"] = say + (", ..." if len(singular) > MOST_NAMED else "")
         facts["result"] = str(saved)
-        further = [x for x, found in outcome.beside.items() if found is not None]
-        facts |= {name: str(_place_beside(Path(str(saved)), name)) for name in further}
+        further = [x for x, found in outcome.further.items() if found is not None]
+        facts |= {name: str(_further_place(Path(str(saved)), name)) for name in further}
     if outcome.result is not None:
         named = {"picture": extras.plot, "report": extras.report}
         facts |= {name: str(place) for name, place in named.items() if place is not None}

@@ -15,7 +15,7 @@ FEET = ("right", "left")
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class GroundReactions:
     """Along samples (m): ``force`` (m, 2, 3) in N, ``point`` and ``moment`` (m, 2, 3) of right and left foot.
 
     The point is the foot's center of pressure in the world (m), not a number where the foot carries nothing;
@@ -28,7 +28,7 @@ class Ground:
     power: dict[str, Array] = field(default_factory=dict)
 
 
-def ground_of(motion: SampledMotion, pushes: Sequence[Wrench], light: float) -> Ground:
+def ground_of(motion: SampledMotion, pushes: Sequence[Wrench], light: float) -> GroundReactions:
     """Pushes of the ground on feet, from forces and moments (m, 3) on bodies of the right and the left foot.
 
     Feet that carry less than ``light`` (N) have no center of pressure.
@@ -43,7 +43,7 @@ def ground_of(motion: SampledMotion, pushes: Sequence[Wrench], light: float) -> 
     level = np.zeros(len(motion.s))
     found = [center_of_pressure(force[k], about[k], level, light) for k in range(2)]
     point, moment = (np.stack(x, axis=1) for x in zip(*found, strict=True))
-    return Ground(np.moveaxis(force, 0, 1), point, moment, power)
+    return GroundReactions(np.moveaxis(force, 0, 1), point, moment, power)
 
 
 def center_of_pressure(force: Array, moment: Array, height: Array, light: float) -> tuple[Array, Array]:

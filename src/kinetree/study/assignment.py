@@ -44,13 +44,13 @@ class Study:
 class Assignment:
     """A study with all that is needed to begin; ``progress`` takes the part that is done, if asked for.
 
-    ``beside``: further results that the work gives, by name; None before there is one.
+    ``further``: further results that the work gives, by name; None before there is one.
     """
 
     study: Study
     code: Code
     progress: Progress | None = None
-    beside: dict[str, Result | None] = field(default_factory=dict)
+    further: dict[str, Result | None] = field(default_factory=dict)
 
     @property
     def tables(self) -> Any:

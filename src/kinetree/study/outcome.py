@@ -64,7 +64,7 @@ OF_PREDICTIONS = ("duration", "objective", "iterations", "max_violation")
 class Outcome:
     """A study that was run: its status, the result if there is any, the time it took, what went wrong.
 
-    ``beside``: further results by name, such as the simulation of a predicted gait.
+    ``further``: further results by name, such as the simulation of a predicted gait.
     """
 
     study: Study
@@ -73,7 +73,7 @@ class Outcome:
     result: Result | None
     seconds: float
     message: str = ""
-    beside: Mapping[str, Result | None] = field(default_factory=dict)
+    further: Mapping[str, Result | None] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:

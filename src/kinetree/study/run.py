@@ -35,7 +35,7 @@ class Prepared:
     model: str
     work: Work
     code: Code
-    beside: Mapping[str, Result | None] = field(default_factory=dict)
+    further: Mapping[str, Result | None] = field(default_factory=dict)
 
     def run(self) -> Result:
         """Do the work; the result has the study among its settings."""
@@ -63,7 +63,7 @@ class Prepared:
         except KeyboardInterrupt:
             status, message = INTERRUPTED, "interrupted before there was anything to save"
         return Outcome(
-            self.study, self.model, status, result, perf_counter() - began, message, dict(self.beside)
+            self.study, self.model, status, result, perf_counter() - began, message, dict(self.further)
         )
 
 
@@ -116,7 +116,7 @@ def prepared_study(
     work = Assignment(found, code, progress)
     with code.blamed():
         ready = known_tasks()[found.task].prepare(work)
-        return Prepared(found, work.mechanism.name, ready, code, work.beside)
+        return Prepared(found, work.mechanism.name, ready, code, work.further)
 
 
 def texts(value: Any) -> Iterator[str]:

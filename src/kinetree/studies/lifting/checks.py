@@ -22,7 +22,7 @@ from kinetree.studies.checks import (
     torque_excess,
     unsupported_check,
 )
-from kinetree.studies.ground import Ground, ground_of
+from kinetree.studies.ground import GroundReactions, ground_of
 from kinetree.studies.lifting.problem import BOX, FEET, LEVEL, ROOT, Lifter
 from kinetree.studies.piecewise_simulation import simulated_in_pieces
 from kinetree.studies.sampled import SampledMotion
@@ -55,7 +55,7 @@ def zero_moment_point(course: SampledMotion) -> Array:
     return np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3]
 
 
-def lift_ground(who: Lifter, course: SampledMotion) -> Ground:
+def lift_ground(who: Lifter, course: SampledMotion) -> GroundReactions:
     """Pushes of the ground on the right and on the left foot, each with its center of pressure."""
     return ground_of(course, course.evaluation.pushes, LIGHT * who.weight)
 
@@ -123,7 +123,7 @@ def _left_foot(who: Lifter, course: SampledMotion) -> float:
     return worst
 
 
-def _balance(who: Lifter, course: SampledMotion, ground: Ground) -> dict[str, Check]:
+def _balance(who: Lifter, course: SampledMotion, ground: GroundReactions) -> dict[str, Check]:
     """The zero-moment point within both feet, each foot's center of pressure within it, pushing, friction."""
     support, force, each = who.support, ground.force, 0.0
     off = outside(zero_moment_point(course), support.min(axis=0), support.max(axis=0))

@@ -26,7 +26,7 @@ from kinetree.motion.solvers.interface import Progress
 from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
 from kinetree.result.records import Check
 from kinetree.result.result import Result
-from kinetree.studies.ground import Ground
+from kinetree.studies.ground import GroundReactions
 from kinetree.studies.lifting.checks import checked, lift_ground, simulation
 from kinetree.studies.lifting.lift import Lift, joint_forces, with_forces
 from kinetree.studies.lifting.problem import BOX, DOWN, UP, Lifter, lifter, lifting_problem
@@ -76,7 +76,12 @@ class LiftCycle(Verified):
         force, point, moment = both
         settings = asdict(self.ways[0].task) | {"cycle": self.back, "repetitions": repetitions}
         found = with_ground(
-            self.prediction.to_result(), Ground(force, point, moment), settings, self.checks, "lifting", 0
+            self.prediction.to_result(),
+            GroundReactions(force, point, moment),
+            settings,
+            self.checks,
+            "lifting",
+            0,
         )
         found = replace(found, settings={**found.settings, "ground": self.ways[0].surroundings})
         found = with_net_joints(with_forces(found, self.joint_forces), self.ways[0].person)

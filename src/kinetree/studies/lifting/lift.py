@@ -19,7 +19,7 @@ from kinetree.result.labelled import coordinates_of, labelled_dataset, variables
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
-from kinetree.studies.ground import Ground
+from kinetree.studies.ground import GroundReactions
 from kinetree.studies.lifting.checks import joint_force, lift_ground, simulation
 from kinetree.studies.lifting.conflict import conflicts
 from kinetree.studies.lifting.problem import Lifter, lifter
@@ -54,7 +54,7 @@ class Lift(Verified):
         return SampledMotion(self.prediction, self.prediction.s)
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundReactions:
         """Pushes of the ground on both feet there."""
         return lift_ground(self.lifter, self.course)
 

@@ -26,7 +26,7 @@ from kinetree.studies.checks import (
     torque_check,
     torque_excess,
 )
-from kinetree.studies.ground import Ground
+from kinetree.studies.ground import GroundReactions
 from kinetree.studies.piecewise_simulation import simulated_in_pieces
 from kinetree.studies.sampled import SampledMotion, sampled
 from kinetree.studies.walking.ground import (
@@ -36,7 +36,7 @@ from kinetree.studies.walking.ground import (
     trailing_forces,
     trailing_moment,
 )
-from kinetree.studies.walking.problem import ROOT, SUPPORTING, TOE, TRAILING, Schedule, Walker
+from kinetree.studies.walking.problem import ROOT, SUPPORTING, TOE, TRAILING, StepSchedule, Walker
 
 FINER = 10
 EXCESS = 1e-3  # relative to the limit: what torques may exceed between the instants of the rows
@@ -53,7 +53,7 @@ def checked(
 
     A step ``alone`` has no mirror image that it goes on into.
     """
-    plan = Schedule(who.task)
+    plan = StepSchedule(who.task)
     nodes = plan.nodes.finer(FINER)
     finer = _finer_step(prediction, plan)
     ground = step_ground(who, finer)
@@ -71,7 +71,7 @@ def checked(
     return found
 
 
-def _finer(who: Walker, step: SampledMotion, ground: Ground, plan: Schedule) -> dict[str, Check]:
+def _finer(who: Walker, step: SampledMotion, ground: GroundReactions, plan: StepSchedule) -> dict[str, Check]:
     """Torques, contact points, clearance and support on a grid that is ten times finer."""
     s = step.s
     both, until = s <= plan.double, s <= plan.ball_off
@@ -100,7 +100,7 @@ def _finer(who: Walker, step: SampledMotion, ground: Ground, plan: Schedule) -> 
 
 def exceeded(who: Walker, prediction: Prediction) -> Array:
     """Instants s (k,) of the finer grid at which limits of rows are exceeded most, beyond what is allowed."""
-    plan = Schedule(who.task)
+    plan = StepSchedule(who.task)
     step = _finer_step(prediction, plan)
     ground = step_ground(who, step)
     excesses = (
@@ -113,7 +113,7 @@ def exceeded(who: Walker, prediction: Prediction) -> Array:
     return np.unique(np.concatenate(peaks))
 
 
-def _finer_step(prediction: Prediction, plan: Schedule) -> SampledMotion:
+def _finer_step(prediction: Prediction, plan: StepSchedule) -> SampledMotion:
     """The step at ten times as many instants."""
     return sampled(prediction, np.union1d(plan.nodes.finer(FINER).s, plan.samples.more))
 
@@ -148,7 +148,7 @@ def friction_needed(who: Walker, step: SampledMotion) -> float:
 
 def outside_support(who: Walker, step: SampledMotion) -> float:
     """How far the leading foot's center of pressure is outside its support at most (m)."""
-    return float(_outside(who, step, Schedule(who.task)).max())
+    return float(_outside(who, step, StepSchedule(who.task)).max())
 
 
 def _strength(who: Walker, step: SampledMotion) -> tuple[Array, Array]:
@@ -162,7 +162,7 @@ def _strength(who: Walker, step: SampledMotion) -> tuple[Array, Array]:
     return low, high
 
 
-def _friction_used(who: Walker, ground: Ground) -> Array:
+def _friction_used(who: Walker, ground: GroundReactions) -> Array:
     """The coefficient of friction that each foot needs, (m, 2), by the shape of the task."""
     level = ground.force[..., :2]
     box = who.task.friction_shape == "box"
@@ -170,7 +170,7 @@ def _friction_used(who: Walker, ground: Ground) -> Array:
     return friction_used(ground.force[..., 2], size, who.weight)
 
 
-def _outside(who: Walker, step: SampledMotion, plan: Schedule) -> Array:
+def _outside(who: Walker, step: SampledMotion, plan: StepSchedule) -> Array:
     """How far the leading foot's center of pressure is outside its support where it carries, (m,) in m."""
     force, moment, _ = root_wrench(step)
     carries = force[:, 2] > CARRIES * who.weight
@@ -184,13 +184,13 @@ def _outside(who: Walker, step: SampledMotion, plan: Schedule) -> Array:
     return np.where(carries, outside(point, lower, upper), 0.0)
 
 
-def _support(who: Walker, step: SampledMotion, plan: Schedule) -> Check:
+def _support(who: Walker, step: SampledMotion, plan: StepSchedule) -> Check:
     """Whether the center of pressure of the leading foot is within its support."""
     sentence = "the center of pressure is within the support where the foot carries 5 % of the weight"
     return Check.within(float(_outside(who, step, plan).max()), OUTSIDE, "m", sentence)
 
 
-def _work(who: Walker, ground: Ground, weights: Array) -> Check:
+def _work(who: Walker, ground: GroundReactions, weights: Array) -> Check:
     """What the ground does to what touches it: it may take energy, and give next to none."""
     work = {name: float(weights @ p) * who.task.duration for name, p in ground.power.items()}
     stated = ", ".join(f"{name} {value:+.2f} J" for name, value in work.items())

@@ -20,7 +20,7 @@ from kinetree.motion.solvers.interface import Progress
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.studies.checks import momentum_check, torque_check, torque_excess, unsupported_check
-from kinetree.studies.ground import Ground, ground_of
+from kinetree.studies.ground import GroundReactions, ground_of
 from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.document import (
     DOCUMENT,
@@ -61,7 +61,7 @@ class TwoStepWalk(Verified):
         return self.who.task
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundReactions:
         """Pushes of the ground on both feet at the prediction's own samples."""
         step = SampledMotion(self.prediction, self.prediction.s)
         return ground_of(step, step.evaluation.pushes, LIGHT * self.who.walker.weight)

@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.state import Wrench
-from kinetree.studies.ground import Ground, center_of_pressure
+from kinetree.studies.ground import GroundReactions, center_of_pressure
 from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.problem import ROOT, SUPPORTING, TRAILING, Walker
 
@@ -40,7 +40,7 @@ def root_wrench(step: SampledMotion) -> tuple[Array, Array, Array]:
     return np.stack([x, y, z], axis=1), moment, origin
 
 
-def step_ground(who: Walker, step: SampledMotion) -> Ground:
+def step_ground(who: Walker, step: SampledMotion) -> GroundReactions:
     """Pushes of the ground on both feet."""
     light = LIGHT * who.weight
     lead, moment, origin = root_wrench(step)
@@ -59,7 +59,7 @@ def step_ground(who: Walker, step: SampledMotion) -> Ground:
     }
     force = np.stack([lead, push], axis=1)
     point, rest = (np.stack([right[k], left[k]], axis=1) for k in range(2))
-    return Ground(force, point, rest, power)
+    return GroundReactions(force, point, rest, power)
 
 
 def step_wrenches(who: Walker, step: SampledMotion) -> list[Wrench]:

@@ -285,7 +285,7 @@ def _carrying(person: Mechanism, name: str, load: Inertia, size: ArrayLike) -> M
     return replace(person, links=tuple(loaded(link) for link in person.links))
 
 
-class Schedule:
+class StepSchedule:
     """When what touches the ground, in shares of the step, and the instants of the problem.
 
     ``more`` are further instants, such as those at which limits were exceeded between the others.
@@ -428,7 +428,7 @@ def walking_problem(
             "walking: double support is sought by walk(); a problem needs it as a number, double"
         )
     who = who or walker(task)
-    plan = Schedule(task, more)
+    plan = StepSchedule(task, more)
     x, y, z, yaw, roll, _ = ROOT
     frozen = {y: -task.width / 2.0, yaw: -task.toe_out, roll: 0.0}
     return Problem(
@@ -495,7 +495,7 @@ def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
     return [per_meter * task.time * Time(), *(per_meter * weight * term for weight, term in terms if weight)]
 
 
-def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Constraint]:
+def _motion(task: Walking, who: Walker, plan: StepSchedule, alone: bool) -> list[Constraint]:
     """Splines that go on mirrored, what is held when, ranges and strength."""
     x, _, z, _, _, pitch = ROOT
     ends = {x: (-6.0 * task.slip, 0.0), z: (0.0, 6.0 * task.pad), pitch: (-120.0 * DEGREE, 30.0 * DEGREE)}
@@ -524,7 +524,7 @@ def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Con
     ]
 
 
-def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+def _trailing(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint]:
     """The left foot: its toes rest until they lift off, its force, its clearance after that."""
     weight, both = who.weight, (0.0, plan.double)
     (_, ball), (_, tip) = who.points["left_ball"], who.points["left_toe_tip"]
@@ -595,7 +595,7 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
     return found
 
 
-def _supporting(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+def _supporting(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint]:
     """The right foot: what the ground can give, and that it gives next to nothing at touch-down."""
     x, y, z, _, roll, pitch = ROOT
     begins = {x: 0.0, y: 0.0, z: TOUCHES * who.weight}
@@ -615,7 +615,7 @@ def _supporting(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
     ]
 
 
-def _landmarks(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+def _landmarks(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint]:
     """Knees and foot at some instants, the touch-down, arms."""
     x, _, z, _, _, pitch = ROOT
     found: list[Constraint] = [_between("left_knee", task.knee_swing, task.knee_at)]

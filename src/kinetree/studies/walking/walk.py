@@ -19,14 +19,14 @@ from kinetree.result.labelled import Unlabelled
 from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import KNOWN, Variable
-from kinetree.studies.ground import FEET, Ground
+from kinetree.studies.ground import FEET, GroundReactions
 from kinetree.studies.net_joints import with_net_joints
 from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
 from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import step_ground
-from kinetree.studies.walking.problem import Schedule, Walker, walker, walking_problem
+from kinetree.studies.walking.problem import StepSchedule, Walker, walker, walking_problem
 from kinetree.studies.walking.sought import Sought, sought_step
 from kinetree.studies.walking.stride import Stride, plain, stride
 from kinetree.studies.walking.task import Walking
@@ -55,7 +55,7 @@ class Walk(Verified):
         return SampledMotion(self.prediction, self.prediction.s)
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> GroundReactions:
         """Pushes of the ground on both feet there."""
         return step_ground(self.walker, self.step)
 
@@ -68,7 +68,7 @@ class Walk(Verified):
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
         result = with_net_joints(result, self.walker.person)
         if not result.audit["objective"].passed:
-            nodes = [2 * count for count in Schedule(self.task).counts]
+            nodes = [2 * count for count in StepSchedule(self.task).counts]
             remedy = f"The integrals of the objective need more nodes in the phases: walk.nodes = {nodes}."
             result = changed(result, messages=(remedy, *result.messages))
         if self.conflicts:
@@ -108,7 +108,7 @@ def joint_torques(variables: Mapping[str, Variable]) -> dict[str, Variable]:
 
 def with_ground(
     result: Result,
-    ground: Ground,
+    ground: GroundReactions,
     task: dict[str, Any],
     checks: dict[str, Check],
     study: str = "walking",

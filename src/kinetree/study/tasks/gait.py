@@ -82,7 +82,7 @@ def prepare(work: Assignment) -> Work:
     table = work.tables.gait or GaitTable.model_validate({})
     work.check_samples()
     if table.tracked:
-        work.beside[TRACKED] = None
+        work.further[TRACKED] = None
     search: dict[str, Any] = {name: getattr(table, name) for name in SEARCH}
     if table.schedule in LEAPS:
         return _leap(work, table, search)
@@ -118,7 +118,7 @@ def _followed(work: Assignment, found: PredictedGait | Leap, count: int) -> Resu
     if not count or not found.solved:
         result: Result = found.to_result()
         return result
-    run = work.beside[TRACKED] = found.track(count if getattr(found, "cyclic", True) else 1)
+    run = work.further[TRACKED] = found.track(count if getattr(found, "cyclic", True) else 1)
     result = found.followed(count, run)
     return result
 
