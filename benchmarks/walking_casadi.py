@@ -23,7 +23,7 @@ from scipy import sparse
 from benchmarks.peers import casadi_tree
 from kinetree.model.human.passive import STEEPEST
 from kinetree.motion.predict import predict
-from kinetree.motion.problem.places import Spin
+from kinetree.motion.problem.places import BodySpin
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.program import Program
 from kinetree.motion.terms.functions import MotionSquares, Torque, TorquePower, TorqueSum
@@ -69,7 +69,7 @@ class Walk:
         tree, acting = program.setting.extended.tree, program.mechanics.acting
         loads = [load for load in acting if not load.in_joints]
         relaxed = [(load.rows.tolist(), load.law) for load in acting if load.in_joints]
-        turns = [isinstance(load.place, Spin) for load in loads]
+        turns = [isinstance(load.place, BodySpin) for load in loads]
         assert turns == sorted(turns), "forces come before moments"
         inside = [load.place.rotation @ load.place.local + load.place.position for load in loads]
         pushes = [

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
-from kinetree.lint.finding import Finding
+from kinetree.lint.finding import LintFinding
 from kinetree.lint.mechanism import check_mechanism_file
 from kinetree.lint.rules import RULES
 from kinetree.lint.study import check_file
@@ -341,7 +341,7 @@ def test_every_rule_is_used_and_no_finding_is_without_one():
     made = {f"impossible-{part.key.rpartition('.')[2]}" for part in PARTS}
     assert [rule for rule in RULES if f'"{rule}"' not in text and rule not in made] == []
     with pytest.raises(AssertionError, match="no rule"):
-        Finding("a.toml", 1, "error", "no-such-rule", "")
+        LintFinding("a.toml", 1, "error", "no-such-rule", "")
 
 
 def test_saved_mechanisms_of_the_zoo_have_no_errors(tmp_path):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import kinetree as kt
-from kinetree.progress import Line, shown_line
+from kinetree.progress import ProgressLine, shown_line
 
 
 def stderr(is_terminal):
@@ -48,7 +48,7 @@ def test_text_and_part_are_shown_and_names_are_no_markup(terminal, capsys):
 
 def test_the_line_waits_until_it_takes_long(monkeypatch, capsys):
     monkeypatch.setattr("kinetree.progress.PATIENCE", 60.0)
-    line = Line()
+    line = ProgressLine()
     line.show("soon over")
     line.close()
     assert capsys.readouterr().err == ""

@@ -16,7 +16,7 @@ PATIENCE = 0.5  # s before anything is shown
 Tell = TypeVar("Tell", bound=Callable[..., object])
 
 
-class Line:
+class ProgressLine:
     """One line of text, with a bar where the part that is done is known.
 
     It appears once the work takes long, and goes when it is over.
@@ -54,7 +54,7 @@ def has_live_terminal() -> bool:
 
 
 @contextmanager
-def shown_line(wanted: bool | Tell | None, make: Callable[[Line], Tell]) -> Iterator[Tell | None]:
+def shown_line(wanted: bool | Tell | None, make: Callable[[ProgressLine], Tell]) -> Iterator[Tell | None]:
     """The user's own function, one that ``make`` makes of a line on the terminal, or None.
 
     Unless it is asked for, the line is shown only where standard error is a terminal.
@@ -62,7 +62,7 @@ def shown_line(wanted: bool | Tell | None, make: Callable[[Line], Tell]) -> Iter
     if callable(wanted):
         yield wanted
     elif wanted or (wanted is None and has_live_terminal()):
-        line = Line()
+        line = ProgressLine()
         try:
             yield make(line)
         finally:

@@ -11,7 +11,7 @@ import kinetree as kt
 from kinetree.control import ContactReading, SampledLaw, WalkingLaw
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.compiled.footholds import minimum_jerk, plan
-from kinetree.control.walking.gait import Gait
+from kinetree.control.walking.gait import GaitNumbers
 from kinetree.control.walking.standing import faces_back
 from kinetree.control.walking.walker import walker_of
 from kinetree.study.new_walk import walking_lines
@@ -64,7 +64,7 @@ def test_it_starts_on_the_ground_with_bent_knees(name):
 def test_footholds_make_an_inverted_pendulum_walk_at_the_speed():
     """The plan moves the feet of a linear inverted pendulum, x'' = w^2 (x - p), solved exactly."""
     walker, height, tick = walker_of(kt.zoo.spatial_biped()), 0.8, 0.002
-    balance, w = Balance(walker, Gait(0.15)), math.sqrt(G / height)
+    balance, w = Balance(walker, GaitNumbers(0.15)), math.sqrt(G / height)
     walk, bodies = (x.view(np.recarray) for x in (balance._walk, balance._bodies))
     walk, feet = walk[0], [bodies[0], bodies[1]]
     x, v = np.zeros(2), np.zeros(2)

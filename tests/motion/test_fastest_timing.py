@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import linprog
 
 import kinetree as kt
-from kinetree.motion.timing.course import Course, Limits
-from kinetree.motion.timing.reachability import Rows, reached
+from kinetree.motion.timing.course import Limits, PathGrid
+from kinetree.motion.timing.reachability import ReachRows, reached
 from kinetree.motion.timing.search import fastest, limit_rows
 
 LINE = kt.trajectories.interpolate([0.0, 1.0], [[0.0], [1.0]], degree=1)
@@ -117,20 +117,22 @@ def test_random_rows_against_a_linear_program():
     k, m = 12, 9
     alpha, beta = rng.normal(size=(2, k, m))
     fastest = np.r_[0.0, np.full(k - 1, 40.0), 0.0]
-    rows = Rows(alpha, beta, -1.0 - rng.uniform(size=(k, m)), fastest, np.full(k, 0.1))
+    rows = ReachRows(alpha, beta, -1.0 - rng.uniform(size=(k, m)), fastest, np.full(k, 0.1))
     found = reached(rows)
     assert found.stuck < 0
     for i in (1, 5, 9):
         assert found.x[i] <= linear_program(rows, i, np.eye(k - i + 1)[0]) + 1e-7
     assert (rows.alpha * found.u[:, None] + beta * found.x[:-1, None] + rows.gamma).max() < 1e-7
-    rows = Rows(alpha, beta, rows.gamma + 1.6, fastest, rows.widths)  # standing still is forbidden at places
+    rows = ReachRows(
+        alpha, beta, rows.gamma + 1.6, fastest, rows.widths
+    )  # standing still is forbidden at places
     assert reached(rows).stuck >= 0
 
 
 def test_rows_of_an_arm_against_a_linear_program():
     robot, points = arm(), start_and_end()
     path = kt.trajectories.interpolate([0.0, 0.4, 1.0], points, degree=2)
-    course = Course(robot, path, np.linspace(0.0, 1.0, 41), None)
+    course = PathGrid(robot, path, np.linspace(0.0, 1.0, 41), None)
     none = np.full(2, np.inf)
     found = fastest(course, Limits(np.full(2, 20.0), none, none), None)
     margin = dict.fromkeys(("torque", "velocity", "acceleration"), np.zeros((40, 2)))

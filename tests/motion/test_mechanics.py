@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
-from kinetree.motion.problem.places import Frames, Place
+from kinetree.motion.problem.places import AxisFrames, Place
 from kinetree.motion.problem.profile import PAIRS, Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows, with_reaction_axes
 from kinetree.motion.problem.unknowns import Unknowns
@@ -200,7 +200,7 @@ def test_places_and_their_derivatives(mechanism, rng, direction):
     place = Place(mechanism, body, (0.1, -0.2, 0.3), direction=direction)
 
     def frames(at):
-        return Frames(mechanism, moving, at, np.zeros_like(at))
+        return AxisFrames(mechanism, moving, at, np.zeros_like(at))
 
     R, p = kt.forward_kinematics(mechanism, q)[body]
     expected = R @ place.local + (0.0 if direction else 1.0) * p

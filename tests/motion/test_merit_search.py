@@ -11,7 +11,7 @@ from kinetree.motion.problem.problem import Problem
 from kinetree.motion.program.linearised import SortedEntries, SparseLinearised
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.search.start import random_start, straight_line
-from kinetree.motion.solvers.interface import Settings, Start, Status, Watch
+from kinetree.motion.solvers.interface import SolverSettings, Start, Status, Watch
 from kinetree.motion.solvers.interior import InteriorPoint, may_be_straight
 from kinetree.motion.solvers.merit_search import MeritSearch
 from kinetree.motion.solvers.soft import Soft
@@ -60,7 +60,7 @@ class Sheet(NonlinearProgram):
 
 def test_a_problem_by_hand():
     """On the hyperbola: z0 - 3 + y z1 = 0 and z1 - 1 + y z0 = 0, from the roots of a quartic."""
-    sheet, settings = Sheet(), Settings(1e-9)
+    sheet, settings = Sheet(), SolverSettings(1e-9)
     found = InteriorPoint().solve(sheet, Start(np.full(3, 5.0)), settings, Watch(sheet, settings))
     x = np.roots([1.0, -3.0, 0.0, 2.0, -4.0])  # x^3 times the slope of (x - 3)^2 + (2 / x - 1)^2, halved
     x = x[np.abs(x.imag) < 1e-9].real
@@ -74,7 +74,7 @@ def test_a_narrow_band_is_an_equation_at_its_nearer_side():
     """2 - e <= z0 z1 <= 2 + e, with the least objective at z0 z1 = 3: the optimum where z0 z1 = 2 + e."""
     found = []
     for low in (2.0 - 6e-4, 2.0 + 6e-4):
-        sheet, settings = Sheet(), Settings(1e-9)
+        sheet, settings = Sheet(), SolverSettings(1e-9)
         sheet.lower, sheet.upper = np.array([low, -np.inf]), np.array([2.0 + 6e-4, 1.0])
         search = MeritSearch(sheet, Start(np.full(3, 5.0)), settings, Watch(sheet, settings))
         assert search.run()[0] is Status.SOLVED
@@ -158,7 +158,7 @@ def test_the_soft_stage_brings_a_motion_near():
     program = problem.program
     z = program.reduced(random_start(problem, np.random.default_rng(3)))
     program.scale = 1.0 / program.objective(program.reduced(straight_line(problem)))
-    soft = Soft(program, z, Watch(program, Settings()))
+    soft = Soft(program, z, Watch(program, SolverSettings()))
     before = soft._worst(soft._cost(z))
     assert soft.run() and soft.iteration <= 20
     after = soft._cost(soft.z)
@@ -173,7 +173,7 @@ def test_the_soft_stage_keeps_its_objective_in_sight():
     ends = []
     for wild in (1.0, 1e6):
         program.scale = 1.0 / (wild * program.objective(z) / program.scale)
-        soft = Soft(program, z, Watch(program, Settings()))
+        soft = Soft(program, z, Watch(program, SolverSettings()))
         assert soft.run()
         ends.append((soft._worst(soft._cost(soft.z)), program.objective(soft.z) / program.scale))
     (near, f), (near_too, f_too) = ends
@@ -186,7 +186,7 @@ def test_dearer_equations_are_kept_closer_in_the_soft_stage_and_end_in_the_same_
     z = program.reduced(straight_line(problem))
     left = []
     for price in (2.0, 20.0, 200.0):
-        soft = Soft(program, z, Watch(program, Settings()), price=price)
+        soft = Soft(program, z, Watch(program, SolverSettings()), price=price)
         assert soft.run()
         rows = soft._cost(soft.z).rows[program.lower == program.upper]
         left.append(np.abs(rows).max())
@@ -229,7 +229,7 @@ def test_the_barrier_follows_the_rule_of_loqo():
     problem = stance_step()
     program = problem.program
     search = MeritSearch(
-        program, Start(program.reduced(straight_line(problem))), Settings(), SimpleNamespace()
+        program, Start(program.reduced(straight_line(problem))), SolverSettings(), SimpleNamespace()
     )
     total, count = search._complementarity(), search.barrier.n_bounds
     assert total == pytest.approx(count * 1e-2)  # at the start all products are alike

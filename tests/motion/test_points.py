@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.motion.compiled import points
-from kinetree.motion.problem.places import Frames, Place
+from kinetree.motion.problem.places import AxisFrames, Place
 
 STEP = 1e-5
 
@@ -28,7 +28,7 @@ def place(request):
 
 
 def frames(arm, moving, q):
-    return Frames(arm, moving, q, np.zeros_like(q))
+    return AxisFrames(arm, moving, q, np.zeros_like(q))
 
 
 def differences(arm, moving, q, of):

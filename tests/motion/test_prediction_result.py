@@ -12,7 +12,7 @@ from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.refinement import tighten
 from kinetree.motion.search import progress, saving
-from kinetree.motion.solvers.interface import Progress, Settings
+from kinetree.motion.solvers.interface import Progress, SolverSettings
 from kinetree.motion.terms import CustomObjective, ReactionLimit, SquaredTorque
 from motion.problems import from_rest_to_rest, frozen_elbow, kuka, lifting, minimum_time, prismatic
 
@@ -215,7 +215,7 @@ def test_a_full_disk_does_not_lose_the_motion(tmp_path, monkeypatch):
 
 
 def test_time_left_is_what_a_steady_fall_promises():
-    trend = progress.Trend(Settings(tolerance=1e-6))
+    trend = progress.Trend(SolverSettings(tolerance=1e-6))
     for k in range(9):
         left = trend.left(Progress(k, 1.0 + 0.5**k, 1e-8, 3.0 * k))
     needed = np.log(1e-6 / 0.5**8) / np.log(0.5)  # iterations until the change is below the tolerance
@@ -224,10 +224,10 @@ def test_time_left_is_what_a_steady_fall_promises():
 
 def test_time_left_is_unknown_without_a_trend_and_never_beyond_the_limits():
     rng = np.random.default_rng(1)
-    trend = progress.Trend(Settings())
+    trend = progress.Trend(SolverSettings())
     told = [trend.left(Progress(k, rng.uniform(), 1.0, float(k))) for k in range(20)]
     assert told == [None] * 20
-    capped = progress.Trend(Settings(tolerance=1e-9, time_limit=10.0))
+    capped = progress.Trend(SolverSettings(tolerance=1e-9, time_limit=10.0))
     for k in range(9):
         left = capped.left(Progress(k, 1.0 + 0.9**k, 0.9**k, float(k)))
     assert left == pytest.approx(2.0)

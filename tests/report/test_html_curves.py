@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.report.html.page import report_html
-from kinetree.report.html.panels import MotionLine, MotionPanel, _without_noise, report_panels
+from kinetree.report.html.panels import CurvePanel, MotionLine, _without_noise, report_panels
 from kinetree.report.html.payload import payload
 from kinetree.report.panel import Line
 from kinetree.result.build import build_result
@@ -92,7 +92,7 @@ def test_rounding_beside_another_unit_of_the_variable_is_not_drawn(rng):
     def panels(moment):
         wrench[..., 5] = moment
         lines = [
-            MotionPanel("wrench", "w", unit, [MotionLine(Line(name, np.zeros(1001), wrench[:, 0, k]), 0)])
+            CurvePanel("wrench", "w", unit, [MotionLine(Line(name, np.zeros(1001), wrench[:, 0, k]), 0)])
             for k, (name, unit) in enumerate(zip(names, units, strict=True))
             if k in (0, 5)
         ]

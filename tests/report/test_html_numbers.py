@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.report.html.panels import MotionLine, MotionPanel, thinned
+from kinetree.report.html.panels import CurvePanel, MotionLine, thinned
 from kinetree.report.html.payload import packed
 from kinetree.report.panel import Line
 from support.report_page import unpacked
@@ -42,5 +42,5 @@ def test_thinning_keeps_peaks_gaps_and_ends(rng):
 )
 def test_powers_are_drawn_only_of_what_grows_by_powers(values, logarithmic):
     t = np.linspace(0.0, 1.0, 201)
-    panel = MotionPanel("", "x", "", [MotionLine(Line("x", t, values(t)), 0)])
+    panel = CurvePanel("", "x", "", [MotionLine(Line("x", t, values(t)), 0)])
     assert panel.logarithmic is logarithmic

@@ -22,7 +22,7 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.problem.places import Frames, Place, Spin
+from kinetree.motion.problem.places import AxisFrames, BodySpin, Place
 from kinetree.state import Wrench
 
 FREE = 6  # coordinates of a free root
@@ -90,9 +90,9 @@ def resultant(mechanism: Mechanism, q: Array, active: Array) -> tuple[Array, Arr
 
 def _root_jacobian(mechanism: Mechanism, q: Array) -> Array:
     """Velocity of the root's point in the world's origin, and angular velocity, per root rate, (m, 6, 6)."""
-    frames = Frames(mechanism, np.arange(mechanism.n_dof), q, 0.0 * q)
+    frames = AxisFrames(mechanism, np.arange(mechanism.n_dof), q, 0.0 * q)
     root = next(link.body.name for link in mechanism.links if link.parent == "world")
-    place, spin = Place(mechanism, root, (0.0, 0.0, 0.0)), Spin(mechanism, root)
+    place, spin = Place(mechanism, root, (0.0, 0.0, 0.0)), BodySpin(mechanism, root)
     linear, angular = place.slopes(frames)[:, :, :FREE], spin.slopes(frames)[:, :, :FREE]
     p = place.position_of(frames)
     back = np.cross(np.swapaxes(angular, 1, 2), -p[:, None])  # from the body's origin to the world's
@@ -114,9 +114,9 @@ def virtual_motion(mechanism: Mechanism, q: Array, foot: str, y: Array) -> Array
     return full
 
 
-def _foot_jacobian(mechanism: Mechanism, q: Array, foot: str) -> tuple[Array, Frames, Place, Spin]:
-    frames = Frames(mechanism, np.arange(mechanism.n_dof), q, 0.0 * q)
-    place, spin = Place(mechanism, foot, (0.0, 0.0, 0.0)), Spin(mechanism, foot)
+def _foot_jacobian(mechanism: Mechanism, q: Array, foot: str) -> tuple[Array, AxisFrames, Place, BodySpin]:
+    frames = AxisFrames(mechanism, np.arange(mechanism.n_dof), q, 0.0 * q)
+    place, spin = Place(mechanism, foot, (0.0, 0.0, 0.0)), BodySpin(mechanism, foot)
     return np.concatenate([place.slopes(frames), spin.slopes(frames)], axis=1), frames, place, spin
 
 

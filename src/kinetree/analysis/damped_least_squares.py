@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.targets import Problem
+from kinetree.analysis.targets import TargetProblems
 from kinetree.model.tree import Integers
 
 DAMPING = 0.1  # at the start, relative to the square of the residual
@@ -37,7 +37,7 @@ class Best:
         return Best(q, cost, size, iterations)
 
 
-def attempt(problem: Problem, start: Array, tolerance: float, max_iterations: int) -> Best:
+def attempt(problem: TargetProblems, start: Array, tolerance: float, max_iterations: int) -> Best:
     """Damped least squares from one start, all rows at once; a row stops when it is met or stuck."""
     weights = problem.weights
     q = start.copy()
@@ -72,7 +72,7 @@ def attempt(problem: Problem, start: Array, tolerance: float, max_iterations: in
     return Best(q, cost, size, iterations)
 
 
-def _step(problem: Problem, q: Array, e: Array, weights: Array, damping: Array) -> tuple[Array, Array]:
+def _step(problem: TargetProblems, q: Array, e: Array, weights: Array, damping: Array) -> tuple[Array, Array]:
     """The step (rows, n) that lessens |e - J dq|^2 + damping |dq|^2 within the limits, and what it promises.
 
     Joints at a limit that the slope would push beyond are held.

@@ -14,7 +14,7 @@ from kinetree.analysis.damped_least_squares import Best, attempt, largest_error
 from kinetree.analysis.loops.assembly import CLOSE, closest, is_closed
 from kinetree.analysis.loops.positions import LoopPositions
 from kinetree.analysis.loops.system import RANK, constraints, size_of
-from kinetree.analysis.targets import Problem, Target, problem_of
+from kinetree.analysis.targets import Target, TargetProblems, problem_of
 from kinetree.errors import InputError, shown
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
@@ -108,7 +108,7 @@ def inverse_kinematics(
     return _result(problem, best, tolerance, strict)
 
 
-def _on_branch(problem: Problem, tolerance: float, max_iterations: int) -> Best:
+def _on_branch(problem: TargetProblems, tolerance: float, max_iterations: int) -> Best:
     """Positions on the branch of the start: straight to the targets or, where that fails, in arcs."""
     start = problem.start.copy()
     for row in np.flatnonzero(~_is_closed(problem.mechanism, start)):
@@ -128,7 +128,7 @@ def _on_branch(problem: Problem, tolerance: float, max_iterations: int) -> Best:
 
 
 def _along(
-    problem: Problem,
+    problem: TargetProblems,
     tied: LoopPositions | None,
     first: Array,
     aside: Array,
@@ -163,7 +163,7 @@ def _along(
     return Best(q, cost, largest_error(lacking), iterations)
 
 
-def _tied(problem: Problem, start: Array) -> LoopPositions | None:
+def _tied(problem: TargetProblems, start: Array) -> LoopPositions | None:
     """The mechanism with the targets' bodies tied to the world; None where that leaves it some freedom."""
     mechanism, slope = problem.mechanism, problem.slope(start)[..., problem.moves]
     size = np.linalg.svd(slope, compute_uv=False)
@@ -181,7 +181,7 @@ def _tied(problem: Problem, start: Array) -> LoopPositions | None:
     return LoopPositions(replace(mechanism, loops=(*mechanism.loops, *ties)))
 
 
-def _across(problem: Problem, first: Array, angle: float) -> Array:
+def _across(problem: TargetProblems, first: Array, angle: float) -> Array:
     """Across the ways (rows, m) of all positions: as long as that of the first one, at an angle around it."""
     column, across = 0, np.zeros_like(first)
     way = first[:, :3]
@@ -212,7 +212,7 @@ def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> Non
             raise InputError(f"{what} must be an integer from {least} to {MOST_TRIALS}, got {shown(value)}")
 
 
-def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> InverseKinematics:
+def _result(problem: TargetProblems, best: Best, tolerance: float, strict: bool) -> InverseKinematics:
     """The answer in the shape of the batch."""
     best = replace(best, q=problem.folded(best.q))
     if problem.mechanism.loops:
@@ -241,7 +241,7 @@ def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> Inv
     )
 
 
-def _closed(problem: Problem, best: Best, tolerance: float) -> Best:
+def _closed(problem: TargetProblems, best: Best, tolerance: float) -> Best:
     """Loops closed to rounding where the targets are met; not met where one is closed the wrong way round."""
     q, size = best.q.copy(), best.size.copy()
     for row in np.flatnonzero((size <= tolerance) & ~_is_closed(problem.mechanism, q)):
@@ -253,7 +253,9 @@ def _closed(problem: Problem, best: Best, tolerance: float) -> Best:
     return replace(best, q=q, size=size)
 
 
-def _refuse(problem: Problem, q: Array, distance: Array, angle: Array, row: int, tolerance: float) -> None:
+def _refuse(
+    problem: TargetProblems, q: Array, distance: Array, angle: Array, row: int, tolerance: float
+) -> None:
     k = int(np.argmax(distance[row] + angle[row]))
     place = tuple(int(i) for i in np.unravel_index(row, problem.batch)) if problem.batch else ()
     where = f" in entry {place[0] if len(place) == 1 else place}" if place else ""

@@ -87,7 +87,7 @@ class Followers(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TargetProblems:
     """All problems of a batch, one row each."""
 
     mechanism: Mechanism
@@ -100,7 +100,7 @@ class Problem:
     followers: Followers | None = None
     rest: Array | None = None  # (rows, m): what may be lacking, on the way to the targets
 
-    def rows(self, chosen: Integers) -> Problem:
+    def rows(self, chosen: Integers) -> TargetProblems:
         """Some of the problems."""
         goals, rest = tuple(g.rows(chosen) for g in self.goals), self.rest
         return replace(
@@ -196,7 +196,7 @@ def problem_of(
     limits: bool,
     free: Sequence[str] | None,
     frozen: Sequence[str] | None,
-) -> Problem:
+) -> TargetProblems:
     """The checked problems, with every target given for every row."""
     wanted = (targets,) if isinstance(targets, Target) else targets
     expect(wanted, Iterable, "targets", "a Target or a list of them")
@@ -230,7 +230,7 @@ def problem_of(
     q = np.broadcast_to(start, (*batch, mechanism.n_dof)).reshape(rows, mechanism.n_dof)
     followers = _followers(mechanism) if limits else None
     start = np.where(moves, np.clip(q, lower, upper), q)
-    return Problem(mechanism, goals, batch, start, lower, upper, moves, followers)
+    return TargetProblems(mechanism, goals, batch, start, lower, upper, moves, followers)
 
 
 def _followers(mechanism: Mechanism) -> Followers | None:

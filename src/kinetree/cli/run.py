@@ -33,7 +33,7 @@ from kinetree.errors import FileError, KinetreeError, listed
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from kinetree.study.outcome import Outcome
+    from kinetree.study.outcome import StudyOutcome
 
 MOST_NAMED = 4  # singular positions that are named
 
@@ -108,7 +108,7 @@ def run(
         raise typer.Exit(outcome.exit_code)
 
 
-def _doubt_plot(outcome: Outcome) -> None:
+def _doubt_plot(outcome: StudyOutcome) -> None:
     """Warn of variables that [plot] names and the result does not have."""
     from kinetree.errors import unknown_name
     from kinetree.report.result_plot import drawn_names
@@ -143,7 +143,7 @@ class _Extras(NamedTuple):
 
 def _outcome(
     study: str, path: Path, extras: _Extras, force: bool, settings: list[str], code: list[str], quiet: bool
-) -> Outcome:
+) -> StudyOutcome:
     """Check, run and save."""
     from kinetree.report.output import check_output, write_file, write_or_keep
 
@@ -182,7 +182,7 @@ def _further_place(path: Path, name: str) -> Path:
     return path.with_name(f"{path.stem}_{name}{path.suffix}")
 
 
-def _reason(outcome: Outcome, saved: str | None) -> str:
+def _reason(outcome: StudyOutcome, saved: str | None) -> str:
     """Why a study did not end well, and where what there is can be found."""
     from kinetree.study.outcome import failed_checks
 
@@ -196,7 +196,7 @@ def _reason(outcome: Outcome, saved: str | None) -> str:
     return f"{why}the result{until} is in {saved}"
 
 
-def _picture(outcome: Outcome, suffix: str) -> bytes:
+def _picture(outcome: StudyOutcome, suffix: str) -> bytes:
     from kinetree.report.output import picture_bytes
     from kinetree.report.result_plot import drawn_names, plot_result
 
@@ -208,7 +208,7 @@ def _picture(outcome: Outcome, suffix: str) -> bytes:
     return picture_bytes(plot_result(outcome.result, *names, **chosen), suffix)
 
 
-def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableType:
+def _report(outcome: StudyOutcome, saved: str | None, extras: _Extras) -> RenderableType:
     """A few lines about what was done, and the audit."""
     from rich.console import Group
     from rich.table import Table

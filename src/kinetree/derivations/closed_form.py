@@ -55,7 +55,7 @@ FORMULATION = Formulation(
 )
 
 
-class Poses:
+class LinkTransforms:
     """0T_j = T_1 T_2 ... T_j ([Xiang2009], eq. 5) and its derivatives by any coordinates.
 
     ``poses(j)`` is 0T_j, ``poses(j, k, m)`` its second derivative by q_k and q_m: the same product with T_k
@@ -80,7 +80,7 @@ class Poses:
 def mass_matrix(tree: Tree, q: Any) -> Numbers:
     """M_ik = sum_j tr(d0T_j/dq_k J_j (d0T_j/dq_i)^T), (n, n), and the armatures ([Xiang2009], eq. 7)."""
     with step("mass matrix"):
-        pose = Poses(tree, q)
+        pose = LinkTransforms(tree, q)
         M = np.zeros((tree.n, tree.n), pose.T.dtype)
         for j, path, J in _bodies(tree):
             for k, i in combinations_with_replacement(path, 2):
@@ -97,7 +97,7 @@ def velocity_coefficients(tree: Tree, q: Any) -> Numbers:
     [NCTU], section 6.1 calls D_ikk the centripetal and D_ikm the Coriolis acceleration coefficients of joint
     i.
     """
-    pose = Poses(tree, q)
+    pose = LinkTransforms(tree, q)
     D = np.zeros((tree.n,) * 3, pose.T.dtype)
     for j, path, J in _bodies(tree):
         for k, m in combinations_with_replacement(path, 2):
@@ -121,7 +121,7 @@ def gravity_torque(tree: Tree, q: Any) -> Numbers:
     [Xiang2009], eqs. 6 and 9; g points downwards, hence the minus.
     """
     with step("gravity"):
-        pose, g = Poses(tree, q), gravity_vector(tree)
+        pose, g = LinkTransforms(tree, q), gravity_vector(tree)
         G = np.zeros(tree.n, pose.T.dtype)
         for j, path, J in _bodies(tree):
             for i in path:
@@ -132,7 +132,7 @@ def gravity_torque(tree: Tree, q: Any) -> Numbers:
 def load_torque(tree: Tree, q: Any, loads: Loads) -> Numbers:
     """J_s^T f_s and the same for moments, (n,): what loads spare the drives ([Xiang2009], eqs. 6 and 10)."""
     with step("loads"):
-        (axes, f, r, h), path, pose = load_columns(loads), paths(tree), Poses(tree, q)
+        (axes, f, r, h), path, pose = load_columns(loads), paths(tree), LinkTransforms(tree, q)
         torque = np.zeros(tree.n, np.result_type(pose.T, f))
         for s, j in enumerate(axes):
             for i in path[j]:
@@ -181,7 +181,7 @@ def inverse_dynamics_derivatives(
 
 def _motion_slopes(tree: Tree, q: Any, qd: Any, qdd: Any) -> Numbers:
     """d(M qdd + V + G)/dq (n, n), with C_j = d2 0T_j/dt2 less gravity in place of the sums over k and m."""
-    pose, gravity = Poses(tree, q), np.zeros((4, 4), tree.gravity.dtype)
+    pose, gravity = LinkTransforms(tree, q), np.zeros((4, 4), tree.gravity.dtype)
     gravity[:, 3] = gravity_vector(tree)
     slopes = np.zeros((tree.n, tree.n), kind_of(tree, q, qd, qdd))
     for j, path, J in _bodies(tree):
@@ -193,7 +193,9 @@ def _motion_slopes(tree: Tree, q: Any, qd: Any, qdd: Any) -> Numbers:
     return slopes
 
 
-def _acceleration(pose: Poses, j: int, path: list[int], by: tuple[int, ...], qd: Any, qdd: Any) -> Any:
+def _acceleration(
+    pose: LinkTransforms, j: int, path: list[int], by: tuple[int, ...], qd: Any, qdd: Any
+) -> Any:
     """d2 0T_j/dt2 = sum_k d0T_j/dq_k qdd_k + sum_k sum_m d2 0T_j/dq_k dq_m qd_k qd_m, or its derivative."""
     linear = sum(pose(j, k, *by) * qdd[k] for k in path)
     return linear + sum(pose(j, k, m, *by) * (qd[k] * qd[m]) for k in path for m in path)
@@ -201,7 +203,7 @@ def _acceleration(pose: Poses, j: int, path: list[int], by: tuple[int, ...], qd:
 
 def _load_slopes(tree: Tree, q: Any, loads: Loads) -> Numbers:
     """d(J_s^T f_s)/dq (n, n), moments included."""
-    (axes, f, r, h), path, pose = load_columns(loads), paths(tree), Poses(tree, q)
+    (axes, f, r, h), path, pose = load_columns(loads), paths(tree), LinkTransforms(tree, q)
     slopes = np.zeros((tree.n, tree.n), np.result_type(pose.T, f))
     for s, j in enumerate(axes):
         for i in path[j]:

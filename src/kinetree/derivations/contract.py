@@ -40,7 +40,7 @@ Loads = Sequence[Load]
 POINT, DIRECTION, ROD = "point", "direction", "rod"  # types of rows of a cut joint
 
 
-class Row(NamedTuple):
+class ConstraintRow(NamedTuple):
     """A scalar constraint of a cut joint, with e fixed in frame A and f in frame B.
 
     With the placement X = (R, d) of B seen from A: a point, e . d = 0; a direction, e . R f = constant; a
@@ -61,7 +61,7 @@ class Cut(NamedTuple):
     place_a: Any
     axis_b: int
     place_b: Any
-    rows: tuple[Row, ...]
+    rows: tuple[ConstraintRow, ...]
 
 
 class Closed(NamedTuple):

@@ -32,7 +32,7 @@ class Links(NamedTuple):
     inertia: Array
 
 
-class Frames(NamedTuple):
+class LinkFrames(NamedTuple):
     """Where the links are: local rotations and steps, and rotations to the world."""
 
     R: Numbers  # (n, 3, 3) R_j: from the axes of j to those of its parent
@@ -92,7 +92,7 @@ def cross_z(v: Numbers, k: Any) -> Numbers:
     return np.stack([v[..., 1] * k, -(v[..., 0] * k), np.zeros_like(v[..., 2])], axis=-1)
 
 
-def frames(tree: Tree, q: Any) -> Frames:
+def frames(tree: Tree, q: Any) -> LinkFrames:
     """Steps 2a, 2b and 8a: rotations, joint axes, steps between origins.
 
     [Barman2020], eqs. 2.10, 2.11, 3.62.
@@ -114,10 +114,10 @@ def frames(tree: Tree, q: Any) -> Frames:
                 dx[j] += e[j] * q[j]
             R[j] = np.column_stack([x, y, e[j]])
             R_0[j] = R_0[tree.parent[j]] @ R[j]  # 3.62
-    return Frames(R, R_q, e, dx, R_0)
+    return LinkFrames(R, R_q, e, dx, R_0)
 
 
-def forward_kinematics(tree: Tree, at: Frames, qd: Any, qdd: Any) -> LinkMotions:
+def forward_kinematics(tree: Tree, at: LinkFrames, qd: Any, qdd: Any) -> LinkMotions:
     """Steps 2c to 7: angular velocities and accelerations, accelerations of origins and centers."""
     qd, qdd = np.asarray(qd), np.asarray(qdd)
     n, kind, dx_G = tree.n, np.result_type(at.R, qd, qdd), links(tree).dx_G
@@ -145,7 +145,9 @@ def forward_kinematics(tree: Tree, at: Frames, qd: Any, qdd: Any) -> LinkMotions
     return LinkMotions(omega_p, omega, omegad, dxd, dxdd, xdd, xdd_G)
 
 
-def inertial_forces(tree: Tree, at: Frames, motion: LinkMotions, gravity: Array) -> tuple[Numbers, Numbers]:
+def inertial_forces(
+    tree: Tree, at: LinkFrames, motion: LinkMotions, gravity: Array
+) -> tuple[Numbers, Numbers]:
     """Step 8: F_G and tau_G (n, 3), force and moment about the center that move each link and hold it up.
 
     In eq. 3.67 g points up (errata): it is minus the gravitational acceleration.
@@ -161,7 +163,7 @@ def inertial_forces(tree: Tree, at: Frames, motion: LinkMotions, gravity: Array)
 
 
 def internal_forces(
-    tree: Tree, at: Frames, F_G: Numbers, tau_G: Numbers, loads: Loads = ()
+    tree: Tree, at: LinkFrames, F_G: Numbers, tau_G: Numbers, loads: Loads = ()
 ) -> InternalForces:
     """Step 9: forces and moments in the joints, from the tips to the base; a link sums over its children.
 

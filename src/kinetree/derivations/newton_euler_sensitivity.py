@@ -17,8 +17,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.derivations.contract import Loads, step
 from kinetree.derivations.newton_euler_recursion import (
-    Frames,
     InternalForces,
+    LinkFrames,
     LinkMotions,
     Numbers,
     Z,
@@ -53,7 +53,7 @@ def paths(tree: Tree) -> list[list[int]]:
     return result
 
 
-def motion_sensitivity(tree: Tree, at: Frames, motion: LinkMotions, qd: Any) -> MotionSensitivity:
+def motion_sensitivity(tree: Tree, at: LinkFrames, motion: LinkMotions, qd: Any) -> MotionSensitivity:
     """Steps 2 to 8a: sensitivities of rotations, angular motion, accelerations of origins and centers."""
     n, kind = tree.n, motion.xdd.dtype
     d = MotionSensitivity(
@@ -73,7 +73,7 @@ def motion_sensitivity(tree: Tree, at: Frames, motion: LinkMotions, qd: Any) -> 
 
 
 def _angular(
-    tree: Tree, at: Frames, motion: LinkMotions, d: MotionSensitivity, j: int, qd: Any
+    tree: Tree, at: LinkFrames, motion: LinkMotions, d: MotionSensitivity, j: int, qd: Any
 ) -> tuple[Numbers, Numbers]:
     """Rows of omega_j and omegad_j."""
     p, R, R_q = tree.parent[j], at.R[j], at.R_q[j]
@@ -88,7 +88,9 @@ def _angular(
     return omega, omegad
 
 
-def _origin(tree: Tree, at: Frames, motion: LinkMotions, d: MotionSensitivity, j: int, qd: Any) -> Numbers:
+def _origin(
+    tree: Tree, at: LinkFrames, motion: LinkMotions, d: MotionSensitivity, j: int, qd: Any
+) -> Numbers:
     """Rows of xdd_j = R_j^T (xdd_p + dxdd_j)."""
     p, e, dx, dxd = tree.parent[j], at.e[j], at.dx[j], motion.dxd[j]
     omega, omegad = motion.omega[p], motion.omegad[p]
@@ -155,7 +157,7 @@ def _inertial(
 
 
 def internal_sensitivity(
-    tree: Tree, at: Frames, internal: InternalForces, F_own: Numbers, tau_own: Numbers
+    tree: Tree, at: LinkFrames, internal: InternalForces, F_own: Numbers, tau_own: Numbers
 ) -> InternalForces:
     """Step 9: sensitivities of all internal forces and moments, each (n, 3, n, 3): [j, kind, i, component].
 

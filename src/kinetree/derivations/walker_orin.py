@@ -78,7 +78,7 @@ def forward_dynamics(
         return solved(tree, M, np.asarray(tau) - b)
 
 
-class History(NamedTuple):
+class TimeHistory(NamedTuple):
     """Times (steps + 1,), positions and velocities (steps + 1, n)."""
 
     t: Array
@@ -94,7 +94,7 @@ def simulate(
     steps: int,
     torque: Callable[[float, Array, Array], Any] | None = None,
     inverse_dynamics: InverseDynamics = newton_euler,
-) -> History:
+) -> TimeHistory:
     """The motion under torque(t, q, qd), none by default: classical Runge-Kutta with fixed steps (step 4)."""
     if steps < 1 or not 0 < duration < np.inf:
         raise InputError(
@@ -117,7 +117,7 @@ def simulate(
         d = rates(t + h, x + h * c)
         states.append(x + h / 6 * (a + 2 * b + 2 * c + d))
     motion = np.array(states)
-    return History(times, motion[:, 0], motion[:, 1])
+    return TimeHistory(times, motion[:, 0], motion[:, 1])
 
 
 @once_per_tree

@@ -16,7 +16,7 @@ from kinetree.formats.mesh_home import LARGEST_MESH, file_digest
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mesh_scene import dae_surfaces, glb_surfaces
 from kinetree.formats.regular_file import check_is_file, file_content
-from kinetree.formats.surface import Surface, hex_color, used_corners
+from kinetree.formats.surface import MeshSurface, hex_color, used_corners
 from kinetree.model.body import Shape
 
 MOST_TRIANGLES = 1_000_000  # of one file
@@ -26,7 +26,7 @@ STL_HEAD, STL_RECORD = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3
 PLACE = "a mesh"
 
 
-def mesh_surfaces(shape: Shape, folder: PathLike | None = None) -> list[Surface]:
+def mesh_surfaces(shape: Shape, folder: PathLike | None = None) -> list[MeshSurface]:
     """The surfaces of a mesh in the frame of its body, in the colors of the file or of the shape.
 
     It is looked for in ``folder``, or else in the shape's own; an error says why it cannot be drawn.
@@ -40,7 +40,7 @@ def mesh_surfaces(shape: Shape, folder: PathLike | None = None) -> list[Surface]
         corners = (part.corners * shape.size) @ place.rotation.T + place.position
         triangles = part.triangles[:, ::-1] if mirrored else part.triangles
         color = (part.color or given) if suffix in OWN_COLORS else (given or part.color)
-        made.append(Surface(corners, triangles, color))
+        made.append(MeshSurface(corners, triangles, color))
     return made
 
 
@@ -62,7 +62,7 @@ def _path(shape: Shape, folder: PathLike | None) -> Path:
     return path
 
 
-def _read(path: Path) -> list[Surface]:
+def _read(path: Path) -> list[MeshSurface]:
     try:
         check_is_file(path, "mesh file")
         found = path.stat()
@@ -72,7 +72,7 @@ def _read(path: Path) -> list[Surface]:
 
 
 @lru_cache(maxsize=256)
-def _surfaces(name: str, changed: int, size: int) -> tuple[Surface, ...]:
+def _surfaces(name: str, changed: int, size: int) -> tuple[MeshSurface, ...]:
     """The surfaces of a file as it was at one time, equal corners joined."""
     path = Path(name)
     try:
@@ -91,14 +91,14 @@ def _surfaces(name: str, changed: int, size: int) -> tuple[Surface, ...]:
     return tuple(_joined(x) for x in found)
 
 
-def _is_sound(surface: Surface) -> bool:
+def _is_sound(surface: MeshSurface) -> bool:
     inside = surface.triangles.min(initial=0) >= 0 and surface.triangles.max(initial=-1) < len(
         surface.corners
     )
     return bool(inside)
 
 
-def _check_corners(surface: Surface, path: Path) -> None:
+def _check_corners(surface: MeshSurface, path: Path) -> None:
     """All corners are numbers that a body can have."""
     wrong = ~(np.abs(surface.corners) <= FARTHEST).all(axis=1)
     if wrong.any():
@@ -111,25 +111,25 @@ def _far_corner(where: str, corner: Iterable[float]) -> FileError:
     return FileError(f"{where}: is at ({values}); coordinates must be finite and at most {FARTHEST:g}")
 
 
-def _joined(surface: Surface) -> Surface:
+def _joined(surface: MeshSurface) -> MeshSurface:
     """The surface with equal corners joined."""
     distinct, number = np.unique(surface.corners.astype(np.float32), axis=0, return_inverse=True)
     triangles = number.reshape(-1)[surface.triangles]
-    return Surface(distinct.astype(np.float64), triangles, surface.color)
+    return MeshSurface(distinct.astype(np.float64), triangles, surface.color)
 
 
-def _stl(content: bytes, path: Path) -> list[Surface]:
+def _stl(content: bytes, path: Path) -> list[MeshSurface]:
     if len(content) >= STL_HEAD:
         (count,) = struct.unpack_from("<I", content, STL_HEAD - 4)
         if len(content) == STL_HEAD + count * STL_RECORD.itemsize:
             corners = np.frombuffer(content, STL_RECORD, count, STL_HEAD)["corners"].astype(np.float64)
-            return [Surface(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))]
+            return [MeshSurface(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))]
     rows = []
     for number, line in enumerate(content.decode("ascii", errors="replace").splitlines(), start=1):
         words = line.split()
         if len(words) == 4 and words[0].lower() == "vertex":
             rows.append(_corner(words[1:], path, number))
-    return [Surface(np.array(rows).reshape(-1, 3), np.arange(len(rows)).reshape(-1, 3))]
+    return [MeshSurface(np.array(rows).reshape(-1, 3), np.arange(len(rows)).reshape(-1, 3))]
 
 
 def _corner(words: list[str], path: Path, line: int) -> list[float]:
@@ -139,7 +139,7 @@ def _corner(words: list[str], path: Path, line: int) -> list[float]:
     return values
 
 
-def _obj(content: bytes, path: Path) -> list[Surface]:
+def _obj(content: bytes, path: Path) -> list[MeshSurface]:
     """Vertices and faces, those with more corners than three as fans, one surface per material."""
     corners: list[list[float]] = []
     faces: dict[str, list[tuple[int, int, int]]] = {}
@@ -159,9 +159,10 @@ def _obj(content: bytes, path: Path) -> list[Surface]:
             colors |= _materials(path, " ".join(words))
     points = np.array(corners).reshape(-1, 3)
     made = [
-        Surface(points, np.array(x, dtype=np.int64).reshape(-1, 3), colors.get(n)) for n, x in faces.items()
+        MeshSurface(points, np.array(x, dtype=np.int64).reshape(-1, 3), colors.get(n))
+        for n, x in faces.items()
     ]
-    return [Surface(*used_corners(x), x.color) if _is_sound(x) else x for x in made]
+    return [MeshSurface(*used_corners(x), x.color) if _is_sound(x) else x for x in made]
 
 
 def _materials(path: Path, name: str) -> dict[str, str]:
@@ -184,15 +185,15 @@ def _materials(path: Path, name: str) -> dict[str, str]:
     return found
 
 
-def _dae(content: bytes, path: Path) -> list[Surface]:
+def _dae(content: bytes, path: Path) -> list[MeshSurface]:
     return dae_surfaces(content, str(path))
 
 
-def _glb(content: bytes, path: Path) -> list[Surface]:
+def _glb(content: bytes, path: Path) -> list[MeshSurface]:
     return glb_surfaces(content, str(path))
 
 
-READERS: dict[str, Callable[[bytes, Path], list[Surface]]] = {
+READERS: dict[str, Callable[[bytes, Path], list[MeshSurface]]] = {
     ".stl": _stl,
     ".obj": _obj,
     ".dae": _dae,

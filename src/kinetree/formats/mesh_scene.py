@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import FileError, MissingExtraError
-from kinetree.formats.surface import Surface, hex_color
+from kinetree.formats.surface import MeshSurface, hex_color
 from kinetree.formats.xml_file import parse_xml
 
 MOST_PARTS = 2000
 
 
-def dae_surfaces(content: bytes, name: str) -> list[Surface]:
+def dae_surfaces(content: bytes, name: str) -> list[MeshSurface]:
     """The surfaces of a COLLADA file; one with entities or a document type is refused before it is read."""
     root = parse_xml(content, name)
     asset = next((child for child in root.children if _plain(child.tag) == "asset"), None)
@@ -30,7 +30,7 @@ def dae_surfaces(content: bytes, name: str) -> list[Surface]:
     return _surfaces(content, "dae", scale, name)
 
 
-def glb_surfaces(content: bytes, name: str) -> list[Surface]:
+def glb_surfaces(content: bytes, name: str) -> list[MeshSurface]:
     """The surfaces of a binary glTF file, by their coordinates as they are."""
     return _surfaces(content, "glb", 1.0, name)
 
@@ -39,7 +39,7 @@ def _plain(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _surfaces(content: bytes, kind: str, scale: float, name: str) -> list[Surface]:
+def _surfaces(content: bytes, kind: str, scale: float, name: str) -> list[MeshSurface]:
     try:
         import trimesh
 
@@ -62,7 +62,7 @@ def _surfaces(content: bytes, kind: str, scale: float, name: str) -> list[Surfac
         if not hasattr(part, "faces") or not len(part.faces):
             continue
         corners = np.asarray(part.vertices, dtype=np.float64) * scale
-        found.append(Surface(corners, np.asarray(part.faces, dtype=np.int64), _color(part)))
+        found.append(MeshSurface(corners, np.asarray(part.faces, dtype=np.int64), _color(part)))
     return found
 
 

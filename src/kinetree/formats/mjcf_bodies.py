@@ -27,7 +27,7 @@ from kinetree.formats.mjcf_compiled import (
     placement_from,
 )
 from kinetree.formats.mjcf_contact import contacts
-from kinetree.formats.mjcf_drives import Drive, drives
+from kinetree.formats.mjcf_drives import ActuatedJoint, drives
 from kinetree.formats.mjcf_equality import equalities
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.formats.mjcf_states import keyframes, sites
@@ -133,7 +133,9 @@ def _back_to_zero(compiled: CompiledModel, j: int) -> Placement:
     return Placement.at(rotation=rotation_about(axis, -reference))
 
 
-def _joint(compiled: CompiledModel, j: int, drive: Drive, mimic: Mimic | None, rope: OneJoint) -> Joint:
+def _joint(
+    compiled: CompiledModel, j: int, drive: ActuatedJoint, mimic: Mimic | None, rope: OneJoint
+) -> Joint:
     """The joint of the same kind; a ball or free joint has Euler angles."""
     _note_joint_left_out(compiled, j)
     name, kind = compiled.joints[j], KINDS[compiled.joint_type(j)]
@@ -205,7 +207,7 @@ def _turning_joints(compiled: CompiledModel, b: int) -> list[int]:
     return [j for j in joints if alone and not compiled.is_scalar(j)]
 
 
-def _parameters(compiled: CompiledModel, j: int, drive: Drive) -> dict[str, Any]:
+def _parameters(compiled: CompiledModel, j: int, drive: ActuatedJoint) -> dict[str, Any]:
     """Limits, drive inertia, friction and spring of a hinge or slide."""
     m, v = compiled.m, int(compiled.m.jnt_dofadr[j])
     limited = bool(m.jnt_limited[j]) and compiled.works("LIMIT", "CONSTRAINT")

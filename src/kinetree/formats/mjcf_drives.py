@@ -14,7 +14,7 @@ from kinetree.model.joint import Mimic
 
 
 @dataclass
-class Drive:
+class ActuatedJoint:
     """What the actuators of one joint add to it: an effort limit, inertia and damping felt at the joint."""
 
     effort_limit: float = np.inf
@@ -23,14 +23,14 @@ class Drive:
     driven: bool = True
 
 
-def drives(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> list[Drive]:
+def drives(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> list[ActuatedJoint]:
     """One drive per joint: what its actuators, also those on fixed tendons, add to it.
 
     The limit of a joint that others mimic includes the actuators of those. Where actuators are given, joints
     without one have no drive.
     """
     m = compiled.m
-    found = [Drive() for _ in range(m.njnt)]
+    found = [ActuatedJoint() for _ in range(m.njnt)]
     most: dict[int, float] = {}
     served: set[int] = set()
     carried: list[str] = []

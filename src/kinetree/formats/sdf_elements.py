@@ -42,7 +42,7 @@ DENSITY = 1000.0  # kg/m^3, where <inertial auto="true"> and nothing else is sai
 PARALLEL = 1e-9
 
 
-class Axis(NamedTuple):
+class SdfAxis(NamedTuple):
     """One axis of a joint: its direction in the joint's frame, and parameters by name."""
 
     direction: Array
@@ -269,12 +269,12 @@ def _axis_elements(element: Element, kind: str) -> list[Element]:
     return [element.needed("axis"), element.needed("axis2")]
 
 
-def _axis(axis: Element, kind: str, in_joint: Callable[[Element], Array], passed: PassedOver) -> Axis:
+def _axis(axis: Element, kind: str, in_joint: Callable[[Element], Array], passed: PassedOver) -> SdfAxis:
     """Direction, limits, friction and spring of an <axis>."""
     xyz = vector(axis, "xyz", (0.0, 0.0, 1.0))
     place = axis.place if axis.one("xyz") is None else axis.needed("xyz").place
     direction = in_joint(axis) @ unit_axis(xyz, place, ModelError)
-    return Axis(direction, _limits(axis, kind, passed) | _forces(axis))
+    return SdfAxis(direction, _limits(axis, kind, passed) | _forces(axis))
 
 
 def _limits(axis: Element, kind: str, passed: PassedOver) -> dict[str, float]:

@@ -11,7 +11,7 @@ from kinetree.formats.physics_words import mention_plugins
 from kinetree.formats.xml_file import Element
 
 
-class Grammar(NamedTuple):
+class SdfGrammar(NamedTuple):
     """Children that are read, those without effect here, and those of Drake that are read."""
 
     children: tuple[str, ...]
@@ -25,29 +25,29 @@ class Grammar(NamedTuple):
 
 
 GRAMMAR = {
-    "model": Grammar(
+    "model": SdfGrammar(
         ("link", "joint", "frame", "model", "include", "pose", "static", "plugin"),
         ("self_collide", "allow_auto_disable", "enable_wind", "gripper", "author", "description"),
         ("joint",),
     ),
-    "link": Grammar(
+    "link": SdfGrammar(
         ("inertial", "visual", "collision", "pose", "gravity", "velocity_decay", "kinematic"),
         ("sensor", "light", "projector", "audio_source", "audio_sink", "battery", "particle_emitter",
          "self_collide", "must_be_base_link", "enable_wind", "plugin"),
     ),
-    "inertial": Grammar(
+    "inertial": SdfGrammar(
         ("pose", "mass", "inertia", "density", "fluid_added_mass"), ("auto_inertia_params", "frame")
     ),
-    "joint": Grammar(
+    "joint": SdfGrammar(
         ("parent", "child", "axis", "axis2", "pose", "thread_pitch", "screw_thread_pitch"),
         ("physics", "sensor", "gearbox_ratio", "gearbox_reference_body", "damping", "plugin"),
         ("rotor_inertia", "gear_ratio"),
     ),
-    "axis": Grammar(
+    "axis": SdfGrammar(
         ("xyz", "limit", "dynamics", "mimic", "use_parent_model_frame", "initial_position"), (), ("mimic",)
     ),
-    "limit": Grammar(("lower", "upper", "effort", "velocity", "stiffness", "dissipation")),
-    "dynamics": Grammar(("damping", "friction", "spring_stiffness", "spring_reference")),
+    "limit": SdfGrammar(("lower", "upper", "effort", "velocity", "stiffness", "dissipation")),
+    "dynamics": SdfGrammar(("damping", "friction", "spring_stiffness", "spring_reference")),
 }  # fmt: skip
 PARTS = ("model", "link", "joint")  # which are checked one by one
 SINGLE = ("inertial", "surface")  # of several the first counts, as other readers have it

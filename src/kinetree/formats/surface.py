@@ -10,7 +10,7 @@ from kinetree.algebra.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class MeshSurface:
     """A surface in a body frame: ``corners`` (k, 3) in m, ``triangles`` (m, 3) seen from outside.
 
     ``color`` is such as "#2f6db5"; None is the color of the body's module.
@@ -30,7 +30,7 @@ def hex_color(values: Array) -> str:
     return "#" + "".join(f"{round(255 * float(x)):02x}" for x in np.clip(values[:3], 0.0, 1.0))
 
 
-def used_corners(surface: Surface) -> tuple[Array, np.ndarray]:
+def used_corners(surface: MeshSurface) -> tuple[Array, np.ndarray]:
     """Corners and triangles of the same surface without corners that no triangle has."""
     used, number = np.unique(surface.triangles, return_inverse=True)
     return surface.corners[used], number.reshape(-1, 3)

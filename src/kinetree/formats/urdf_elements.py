@@ -42,7 +42,7 @@ SINGLE = ("inertial", "axis")  # of several the first counts, as other readers h
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-class Grammar(NamedTuple):
+class ElementGrammar(NamedTuple):
     """What an element may have; ``ignored`` children are allowed and not looked at."""
 
     attributes: tuple[str, ...] = ()
@@ -51,28 +51,30 @@ class Grammar(NamedTuple):
 
 
 GRAMMAR = {
-    "link": Grammar(
+    "link": ElementGrammar(
         ("name",), ("inertial", "visual", "collision"), ("contact", "sensor", "self_collision_checking")
     ),
-    "inertial": Grammar((), ("origin", "mass", "inertia")),
-    "mass": Grammar(("value",)),
-    "inertia": Grammar(TENSOR),
-    "origin": Grammar(("xyz", "rpy")),
-    "visual": Grammar(("name",), ("origin", "geometry"), ("material",)),
-    "collision": Grammar(("name",), ("origin", "geometry"), ("material", "verbose", "contact_coefficients")),
-    "geometry": Grammar((), tuple(SHAPE_ATTRIBUTES)),
-    **{shape: Grammar(attributes) for shape, attributes in SHAPE_ATTRIBUTES.items()},
-    "joint": Grammar(
+    "inertial": ElementGrammar((), ("origin", "mass", "inertia")),
+    "mass": ElementGrammar(("value",)),
+    "inertia": ElementGrammar(TENSOR),
+    "origin": ElementGrammar(("xyz", "rpy")),
+    "visual": ElementGrammar(("name",), ("origin", "geometry"), ("material",)),
+    "collision": ElementGrammar(
+        ("name",), ("origin", "geometry"), ("material", "verbose", "contact_coefficients")
+    ),
+    "geometry": ElementGrammar((), tuple(SHAPE_ATTRIBUTES)),
+    **{shape: ElementGrammar(attributes) for shape, attributes in SHAPE_ATTRIBUTES.items()},
+    "joint": ElementGrammar(
         ("name", "type", "independent"),
         ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
         ("calibration", "safety_controller"),
     ),
-    "parent": Grammar(("link",)),
-    "child": Grammar(("link",)),
-    "axis": Grammar(("xyz",)),
-    "limit": Grammar(("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk")),
-    "dynamics": Grammar(("damping", "friction")),
-    "mimic": Grammar(("joint", "multiplier", "offset")),
+    "parent": ElementGrammar(("link",)),
+    "child": ElementGrammar(("link",)),
+    "axis": ElementGrammar(("xyz",)),
+    "limit": ElementGrammar(("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk")),
+    "dynamics": ElementGrammar(("damping", "friction")),
+    "mimic": ElementGrammar(("joint", "multiplier", "offset")),
 }
 
 

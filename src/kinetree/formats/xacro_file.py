@@ -19,9 +19,17 @@ from kinetree.errors import FileError, InputError, cut, listed, shown, unknown_n
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.regular_file import check_readable, file_content
-from kinetree.formats.xacro_functions import TEXT_TOOLS, Function, Namespace
+from kinetree.formats.xacro_functions import TEXT_TOOLS, Namespace, XacroFunction
 from kinetree.formats.xacro_limits import Budget, Fault, Value, weight
-from kinetree.formats.xacro_scope import Lazy, Macro, Parameter, Scope, check_identifier, literal, truth
+from kinetree.formats.xacro_scope import (
+    Lazy,
+    Macro,
+    MacroParameter,
+    MacroScope,
+    check_identifier,
+    literal,
+    truth,
+)
 from kinetree.formats.xacro_values import evaluate
 from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.formats.yaml_text import yaml_content
@@ -114,7 +122,7 @@ class _Expansion:
         root = self._parsed(file, self.passed.source)
         made = Element(self._plain_tag(root), {}, root.source, root.line)
         self.files.append(file)
-        scope = Scope()
+        scope = MacroScope()
         self._content(root, made, scope)
         self._attributes(root, made, scope)  # now, as they may use arguments that are declared inside
         return _finished(made)
@@ -180,7 +188,7 @@ class _Expansion:
         self.place = f"{element.source}, line {element.line}"
         return self.place
 
-    def _handle(self, element: Element, target: Element, scope: Scope) -> None:
+    def _handle(self, element: Element, target: Element, scope: MacroScope) -> None:
         """Put what an element of the file stands for into an element of the result."""
         place = self._at(element)
         word = self._word(element)
@@ -197,14 +205,14 @@ class _Expansion:
         except Fault as fault:
             raise FileError(f"{place}: <{PREFIX}{word}>: {fault}" if word else f"{place}: {fault}") from None
 
-    def _copy(self, element: Element, tag: str, target: Element, scope: Scope) -> None:
+    def _copy(self, element: Element, tag: str, target: Element, scope: MacroScope) -> None:
         self.budget.element()
         made = Element(tag, {}, element.source, element.line, target)
         self._attributes(element, made, scope)
         self._content(element, made, scope)
         target.parts.append(_finished(made))
 
-    def _attributes(self, element: Element, target: Element, scope: Scope) -> None:
+    def _attributes(self, element: Element, target: Element, scope: MacroScope) -> None:
         for key, value in element.attributes.items():
             if not self._is_own(key):
                 target.attributes[key] = self.budget.text(str(self._text(value, element, scope)))
@@ -215,7 +223,7 @@ class _Expansion:
             key[1:].partition("}")[0] in self.uris or "xacro" in key.partition("}")[0]
         )
 
-    def _content(self, element: Element, target: Element, scope: Scope) -> None:
+    def _content(self, element: Element, target: Element, scope: MacroScope) -> None:
         for part in element.parts:
             if isinstance(part, Element):
                 self._handle(part, target, scope)
@@ -237,7 +245,7 @@ class _Expansion:
 
     # ---- the elements of xacro ------------------------------------------------------------------------
 
-    def _property(self, element: Element, target: Element, scope: Scope) -> None:
+    def _property(self, element: Element, target: Element, scope: MacroScope) -> None:
         also = ("value", "default", "remove", "scope", "lazy_eval")
         (written,) = self._wanted(element, "name", also=also)
         given = element.attributes
@@ -265,7 +273,7 @@ class _Expansion:
             found = literal(text)
             owner.properties[name] = self._later(found, element, scope) if isinstance(found, str) else found
 
-    def _later(self, text: str, element: Element, scope: Scope) -> Lazy:
+    def _later(self, text: str, element: Element, scope: MacroScope) -> Lazy:
         def value() -> Value:
             outer = self.place
             place = self._at(element)
@@ -278,30 +286,30 @@ class _Expansion:
 
         return Lazy(value)
 
-    def _flag(self, element: Element, name: str, usual: bool, scope: Scope) -> bool:
+    def _flag(self, element: Element, name: str, usual: bool, scope: MacroScope) -> bool:
         if name not in element.attributes:
             return usual
         written = element.attributes[name]
         return truth(self._text(written, element, scope), written)
 
-    def _argument(self, element: Element, target: Element, scope: Scope) -> None:
+    def _argument(self, element: Element, target: Element, scope: MacroScope) -> None:
         (name,) = self._wanted(element, "name", also=("default",))
         self.asked.add(name)
         if name not in self.given and name not in self.defaults and "default" in element.attributes:
             self.defaults[name] = str(self._text(element.attributes["default"], element, scope))
 
-    def _condition(self, element: Element, target: Element, scope: Scope) -> None:
+    def _condition(self, element: Element, target: Element, scope: MacroScope) -> None:
         (written,) = self._wanted(element, "value")
         wanted = self._word(element) == "if"
         if truth(self._text(written, element, scope), written) is wanted:
             self._content(element, target, scope)
 
-    def _include(self, element: Element, target: Element, scope: Scope) -> None:
+    def _include(self, element: Element, target: Element, scope: MacroScope) -> None:
         (written,) = self._wanted(element, "filename", also=("ns", "optional"))
         optional = truth(element.attributes.get("optional", "false"), "optional")
         inner = scope
         if "ns" in element.attributes:
-            inner = Scope(scope, is_namespace=True)
+            inner = MacroScope(scope, is_namespace=True)
             scope.namespaces[str(self._text(element.attributes["ns"], element, scope))] = inner
         name = str(self._text(written, element, scope))
         for path in self._matching(name):
@@ -327,21 +335,21 @@ class _Expansion:
             )
         return found
 
-    def _macro(self, element: Element, target: Element, scope: Scope) -> None:
+    def _macro(self, element: Element, target: Element, scope: MacroScope) -> None:
         (written,) = self._wanted(element, "name", also=("params",))
         name = written.removeprefix(PREFIX)
         if name == "call" or "." in name:
             raise Fault(f"'{cut(name)}' cannot be the name of a macro")
         scope.macros[name] = Macro(element, _parameters(element.attributes.get("params", "")))
 
-    def _dynamic_call(self, element: Element, target: Element, scope: Scope) -> None:
+    def _dynamic_call(self, element: Element, target: Element, scope: MacroScope) -> None:
         if "macro" not in element.attributes:
             raise Fault("the attribute 'macro' is missing")
         name = str(self._text(element.attributes["macro"], element, scope))
         rest = {key: value for key, value in element.attributes.items() if key != "macro"}
         self._call(name, replace(element, attributes=rest), target, scope)
 
-    def _call(self, name: str, element: Element, target: Element, scope: Scope) -> None:
+    def _call(self, name: str, element: Element, target: Element, scope: MacroScope) -> None:
         """Put the body of a macro in place of its call."""
         found = scope.macro(name)
         if found is None and self.top.suffix.lower() != SUFFIX and not _macro_names(scope):
@@ -351,7 +359,7 @@ class _Expansion:
         if found is None:
             raise Fault(unknown_name("macro", name, _macro_names(scope)))
         around, macro = found
-        inner, waiting = Scope(around), list(macro.parameters)
+        inner, waiting = MacroScope(around), list(macro.parameters)
         for key, value in element.attributes.items():
             parameter = next((x for x in waiting if x.name == key), None)
             if parameter is None:
@@ -376,7 +384,7 @@ class _Expansion:
             raise Fault(f"parameters are missing: {listed(x.name for x in waiting)}")
         self._content(macro.body, target, inner)
 
-    def _default(self, parameter: Parameter, element: Element, scope: Scope) -> Value:
+    def _default(self, parameter: MacroParameter, element: Element, scope: MacroScope) -> Value:
         if parameter.forwards:
             try:
                 return scope.value(parameter.name)
@@ -385,7 +393,7 @@ class _Expansion:
                     raise Fault(f"there is no property '{parameter.name}' to forward") from None
         return literal(self._text(parameter.default or "", element, scope))
 
-    def _block(self, element: Element, target: Element, scope: Scope) -> None:
+    def _block(self, element: Element, target: Element, scope: MacroScope) -> None:
         (name,) = self._wanted(element, "name")
         for key in ("**" + name, "*" + name):
             if scope.owner(key) is not None:
@@ -398,7 +406,7 @@ class _Expansion:
                 return
         raise Fault(f"there is no block '{cut(name)}'")
 
-    def _element(self, element: Element, target: Element, scope: Scope) -> None:
+    def _element(self, element: Element, target: Element, scope: MacroScope) -> None:
         written = next(
             (x for key, x in element.attributes.items() if self._is_own(key) and _local(key) == "name"), ""
         )
@@ -407,7 +415,7 @@ class _Expansion:
             raise Fault("the attribute 'xacro:name' is missing or empty")
         self._copy(element, name, target, scope)
 
-    def _attribute(self, element: Element, target: Element, scope: Scope) -> None:
+    def _attribute(self, element: Element, target: Element, scope: MacroScope) -> None:
         written = self._wanted(element, "name", "value")
         name, value = (str(self._text(x, element, scope)) for x in written)
         if not name:
@@ -416,7 +424,7 @@ class _Expansion:
 
     # ---- texts ----------------------------------------------------------------------------------------
 
-    def _text(self, text: str, element: Element, scope: Scope) -> Value:
+    def _text(self, text: str, element: Element, scope: MacroScope) -> Value:
         """A text with its ``${...}`` and ``$(...)`` evaluated; a single one keeps its type."""
         if "$" not in text:
             return text
@@ -440,7 +448,7 @@ class _Expansion:
             return found[0]
         return self.budget.value("".join(_written(x) for x in found))
 
-    def _expression(self, written: str, element: Element, scope: Scope) -> Value:
+    def _expression(self, written: str, element: Element, scope: MacroScope) -> Value:
         text = str(self._text(written, element, scope))
 
         def lookup(name: str) -> Value:
@@ -452,11 +460,11 @@ class _Expansion:
             value = evaluate(text, lookup, self.budget)
         except Fault as fault:
             raise Fault(f"in '${{{cut(text)}}}': {fault}") from None
-        if isinstance(value, Function | Namespace | Scope | slice):
+        if isinstance(value, XacroFunction | Namespace | MacroScope | slice):
             raise Fault(f"'${{{cut(text)}}}' is not a value")
         return value
 
-    def _command(self, written: str, element: Element, scope: Scope) -> Value:
+    def _command(self, written: str, element: Element, scope: MacroScope) -> Value:
         text = str(self._text(written, element, scope))
         if text.startswith("eval "):
             return str(evaluate(text[5:], self._argument_value, self.budget))
@@ -534,10 +542,10 @@ class _Expansion:
             "arg": lambda name: self._given(_name(name)),
         }
         messages = {
-            name: Function(name, said, any_keyword=True)
+            name: XacroFunction(name, said, any_keyword=True)
             for name in ("message", "warning", "error", "print_location")
         }
-        return {**TEXT_TOOLS, **messages, **{name: Function(name, call) for name, call in made.items()}}
+        return {**TEXT_TOOLS, **messages, **{name: XacroFunction(name, call) for name, call in made.items()}}
 
     def _yaml(self, name: Value) -> Value:
         path = self._path(_name(name))
@@ -567,7 +575,7 @@ class _Expansion:
 
 
 _TOOL_NAMES = ("load_yaml", "abs_filename")
-_RULES: dict[str, Callable[[_Expansion, Element, Element, Scope], None]] = {
+_RULES: dict[str, Callable[[_Expansion, Element, Element, MacroScope], None]] = {
     "property": _Expansion._property,
     "arg": _Expansion._argument,
     "if": _Expansion._condition,
@@ -602,16 +610,16 @@ def _local(key: str) -> str:
     return key.rpartition("}")[2]
 
 
-def _macro_names(scope: Scope) -> list[str]:
+def _macro_names(scope: MacroScope) -> list[str]:
     names: dict[str, None] = {}
-    inner: Scope | None = scope
+    inner: MacroScope | None = scope
     while inner is not None:
         names.update(dict.fromkeys(inner.macros))
         inner = inner.parent
     return list(names)
 
 
-def _parameters(text: str) -> list[Parameter]:
+def _parameters(text: str) -> list[MacroParameter]:
     """The parameters of a macro, as its attribute ``params`` lists them.
 
     >>> [(x.name, x.default, x.forwards) for x in _parameters("name mass:=1.5 tip:=^|0 *origin")]
@@ -622,6 +630,6 @@ def _parameters(text: str) -> list[Parameter]:
         match = _PARAMETER.match(text, at)
         if match is None:
             raise Fault(f"'{cut(text[at:].strip())}' is not a parameter")
-        found.append(Parameter(match["name"], match["default"], match["forward"] is not None))
+        found.append(MacroParameter(match["name"], match["default"], match["forward"] is not None))
         at = match.end()
     return found

@@ -18,7 +18,7 @@ SEPARATORS = ",; "
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class XacroFunction:
     """A function by its name, with the keywords it takes."""
 
     name: str
@@ -34,7 +34,7 @@ class Function:
             if not self.any_keyword and key not in self.keywords:
                 raise Fault(f"{self.name}() does not take the keyword '{key}'")
         for value in (*values, *named.values()):
-            if isinstance(value, Function | Namespace) and self.name not in ("map", "isinstance"):
+            if isinstance(value, XacroFunction | Namespace) and self.name not in ("map", "isinstance"):
                 raise Fault(f"{self.name}() of {value} is not supported")
         return self.call(*values, **named)
 
@@ -109,7 +109,7 @@ def _counted(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def _map(function: Value, *lists: Value) -> list[Any]:
-    if not isinstance(function, Function) or function.name in ("map", "load_yaml"):
+    if not isinstance(function, XacroFunction) or function.name in ("map", "load_yaml"):
         raise Fault(f"map() needs a function such as float, got {shown(function)}")
     rows = zip(*(_sequence(x, "map()") for x in lists), strict=False)
     return [function(list(row), {}) for row in rows]
@@ -123,7 +123,7 @@ def _dict(*given: Value, **named: Any) -> dict[Any, Any]:
 def _isinstance(value: Value, kinds: Value) -> bool:
     wanted = kinds if isinstance(kinds, tuple) else (kinds,)
     types = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "tuple": tuple}
-    names = [x.name if isinstance(x, Function) else "" for x in wanted]
+    names = [x.name if isinstance(x, XacroFunction) else "" for x in wanted]
     if not all(name in types for name in names):
         raise Fault(f"isinstance() knows the types {', '.join(types)}")
     return isinstance(value, tuple(types[name] for name in names))
@@ -141,7 +141,7 @@ def _fatal(*said: Value) -> None:
 
 
 def _of(**functions: Callable[..., Any]) -> dict[str, Value]:
-    return {name: Function(name, function) for name, function in functions.items()}
+    return {name: XacroFunction(name, function) for name, function in functions.items()}
 
 
 _COMMON: dict[str, Value] = {
@@ -149,9 +149,9 @@ _COMMON: dict[str, Value] = {
         len=len, str=lambda x="": str(x), float=float, int=int, bool=bool, min=min, max=max, map=_map,
         list=lambda x=(): _sequence(x, "list()"), range=_range,
     ),
-    "dict": Function("dict", _dict, any_keyword=True),
-    "round": Function("round", _round, ("ndigits",)),
-    "sorted": Function("sorted", _sorted, ("reverse",)),
+    "dict": XacroFunction("dict", _dict, any_keyword=True),
+    "round": XacroFunction("round", _round, ("ndigits",)),
+    "sorted": XacroFunction("sorted", _sorted, ("reverse",)),
     "True": True,
     "False": False,
 }  # fmt: skip
@@ -178,9 +178,9 @@ _MATH: dict[str, Value] = {
     **{name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")},
 }
 TEXT_TOOLS: dict[str, Value] = {
-    "dotify": Function("dotify", lambda x: _dict(x)),
-    "tokenize": Function("tokenize", _tokens, ("sep", "skip_empty")),
-    "fatal": Function("fatal", _fatal),
+    "dotify": XacroFunction("dotify", lambda x: _dict(x)),
+    "tokenize": XacroFunction("tokenize", _tokens, ("sep", "skip_empty")),
+    "fatal": XacroFunction("fatal", _fatal),
 }
 GLOBALS: dict[str, Value] = {
     **_MATH, **_COMMON, "dotify": TEXT_TOOLS["dotify"],
@@ -235,7 +235,7 @@ def member(owner: Value, name: str) -> Value:
         methods = _DICT_METHODS
     if name in methods:
         method = methods[name]
-        return Function(name, lambda *x: method(owner, *x))
+        return XacroFunction(name, lambda *x: method(owner, *x))
     if isinstance(owner, dict):
         if name in owner:
             return owner[name]

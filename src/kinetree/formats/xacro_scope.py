@@ -24,11 +24,11 @@ class Macro:
     """The body of a macro, and its parameters in order with their defaults."""
 
     body: Element
-    parameters: list[Parameter]
+    parameters: list[MacroParameter]
 
 
 @dataclass(frozen=True)
-class Parameter:
+class MacroParameter:
     """A parameter of a macro: ``*name`` is a block, ``**name`` the content of one.
 
     ``forwards``: the default is the property of that name where the macro is called, else ``default``.
@@ -50,20 +50,20 @@ class Parameter:
 
 
 @dataclass(eq=False)
-class Scope:
+class MacroScope:
     """Properties and macros by name; those of ``parent`` are seen, too.
 
     A namespace is the scope of a file that is included under a name: its macros see no others.
     """
 
-    parent: Scope | None = None
+    parent: MacroScope | None = None
     is_namespace: bool = False
     properties: dict[str, Value] = field(default_factory=dict)
     macros: dict[str, Macro] = field(default_factory=dict)
-    namespaces: dict[str, Scope] = field(default_factory=dict)
+    namespaces: dict[str, MacroScope] = field(default_factory=dict)
 
     @property
-    def top(self) -> Scope:
+    def top(self) -> MacroScope:
         """The outermost scope."""
         scope = self
         while scope.parent is not None:
@@ -71,16 +71,16 @@ class Scope:
         return scope
 
     @property
-    def caller(self) -> Scope:
+    def caller(self) -> MacroScope:
         """The scope around this one; from a macro, namespaces are left, too."""
         scope = self.parent or self
         while not self.is_namespace and scope.is_namespace and scope.parent is not None:
             scope = scope.parent
         return scope
 
-    def owner(self, name: str) -> Scope | None:
+    def owner(self, name: str) -> MacroScope | None:
         """The nearest scope that has a property."""
-        scope: Scope | None = self
+        scope: MacroScope | None = self
         while scope is not None and name not in scope.properties:
             scope = scope.parent
         return scope
@@ -115,12 +115,12 @@ class Scope:
 
     def remove(self, name: str) -> None:
         """Remove a property from all scopes."""
-        scope: Scope | None = self
+        scope: MacroScope | None = self
         while scope is not None:
             scope.properties.pop(name, None)
             scope = scope.parent
 
-    def macro(self, name: str) -> tuple[Scope, Macro] | None:
+    def macro(self, name: str) -> tuple[MacroScope, Macro] | None:
         """A macro and the scope that its body sees: that of the call, or the namespace that it is in."""
         found = self._macro(name)
         if found is not None:
@@ -136,15 +136,15 @@ class Scope:
         return None if found is None else (scope, found)
 
     def _macro(self, name: str) -> Macro | None:
-        scope: Scope | None = self
+        scope: MacroScope | None = self
         while scope is not None:
             if name in scope.macros:
                 return scope.macros[name]
             scope = None if scope.is_namespace else scope.parent
         return None
 
-    def _namespace(self, name: str) -> Scope:
-        scope: Scope | None = self
+    def _namespace(self, name: str) -> MacroScope:
+        scope: MacroScope | None = self
         while scope is not None:
             if name in scope.namespaces:
                 return scope.namespaces[name]

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from kinetree.errors import KinetreeError, cut, shown, unknown_name
-from kinetree.formats.xacro_functions import GLOBALS, Function, member
+from kinetree.formats.xacro_functions import GLOBALS, XacroFunction, member
 from kinetree.formats.xacro_limits import LONGEST_TEXT, MOST_BITS, MOST_ITEMS, Budget, Fault, Value
 
 LONGEST, SHORT = 20_000, 200  # characters of an expression, and of one whose tree is kept
@@ -110,7 +110,7 @@ class _Walk:
 
     def _Call(self, node: ast.Call) -> Value:
         function = self.value(node.func)
-        if not isinstance(function, Function):
+        if not isinstance(function, XacroFunction):
             raise Fault(f"{shown(function)} is not a function")
         named = {}
         for keyword in node.keywords:

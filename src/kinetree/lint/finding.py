@@ -14,10 +14,10 @@ from kinetree.lint.rules import WARNING as WARNING
 
 
 @dataclass(frozen=True)
-class Finding:
+class LintFinding:
     """A sentence about a file: how bad (``severity``), which ``rule``, which ``line`` if it is known.
 
-    >>> print(Finding("arm.toml", 7, "error", "impossible-body", "mass must be >= 0 kg, got -1"))
+    >>> print(LintFinding("arm.toml", 7, "error", "impossible-body", "mass must be >= 0 kg, got -1"))
     arm.toml:7: error: mass must be >= 0 kg, got -1 [impossible-body]
     """
 
@@ -39,7 +39,7 @@ class Finding:
         return asdict(self)
 
 
-def of_error(error: KinetreeError | str, file: str, rule: str) -> list[Finding]:
+def of_error(error: KinetreeError | str, file: str, rule: str) -> list[LintFinding]:
     """The findings that an error with one problem per line reports; the place is taken out of its words.
 
     >>> of_error("a.toml, line 3: mass must be >= 0 kg, got -1", "a.toml", "impossible-body")[0].line
@@ -48,7 +48,7 @@ def of_error(error: KinetreeError | str, file: str, rule: str) -> list[Finding]:
     return [_of_complaint(text, file, rule) for text in str(error).split("\n")]
 
 
-def _of_complaint(text: str, file: str, rule: str) -> Finding:
+def _of_complaint(text: str, file: str, rule: str) -> LintFinding:
     said, line = text.removeprefix(file), None
     found = re.match(r", line (\d+)(?:, column \d+)?[:,]\s*", said) or re.match(r"[:,]\s*", said)
     if found is not None:
@@ -58,10 +58,10 @@ def _of_complaint(text: str, file: str, rule: str) -> Finding:
         said = text
         inside = re.search(r"\bline (\d+)", text)
         line = int(inside[1]) if inside else None
-    return Finding(file, line, ERROR, rule, said)
+    return LintFinding(file, line, ERROR, rule, said)
 
 
-def in_order(findings: Iterable[Finding]) -> list[Finding]:
+def in_order(findings: Iterable[LintFinding]) -> list[LintFinding]:
     """Each finding once, by file, line and severity."""
     unique = dict.fromkeys(findings)
     return sorted(unique, key=lambda x: (x.file, x.line or 0, x.severity, x.rule))

@@ -9,10 +9,10 @@ from typing import Any
 from kinetree.errors import FileError, KinetreeError
 from kinetree.formats.files import PathLike, by_suffix, checked_path, load, read_text
 from kinetree.formats.regular_file import check_readable
-from kinetree.lint.finding import WARNING, Finding, in_order, of_error
+from kinetree.lint.finding import WARNING, LintFinding, in_order, of_error
 
 
-def check_mechanism_file(path: PathLike, **options: Any) -> list[Finding]:
+def check_mechanism_file(path: PathLike, **options: Any) -> list[LintFinding]:
     """The findings in a .toml, .urdf, .sdf or .xml (MJCF) file, in the order of its lines.
 
     ``options`` are those of :func:`kinetree.load` for the formats of others.
@@ -34,25 +34,25 @@ def check_mechanism_file(path: PathLike, **options: Any) -> list[Finding]:
         return of_error(error, str(path), "unreadable-file")
 
 
-def _toml(path: Path, options: dict[str, Any]) -> list[Finding]:
+def _toml(path: Path, options: dict[str, Any]) -> list[LintFinding]:
     from kinetree.lint.toml import check_mechanism_toml
 
     return check_mechanism_toml(read_text(path), str(path))
 
 
-def _urdf(path: Path, options: dict[str, Any]) -> list[Finding]:
+def _urdf(path: Path, options: dict[str, Any]) -> list[LintFinding]:
     from kinetree.lint.urdf import check_urdf
 
     return check_urdf(path, **options)
 
 
-def _sdf(path: Path, options: dict[str, Any]) -> list[Finding]:
+def _sdf(path: Path, options: dict[str, Any]) -> list[LintFinding]:
     from kinetree.lint.sdf import check_sdf
 
     return check_sdf(path, **{name: x for name, x in options.items() if name != "arguments"})
 
 
-def _mjcf(path: Path, options: dict[str, Any]) -> list[Finding]:
+def _mjcf(path: Path, options: dict[str, Any]) -> list[LintFinding]:
     """MuJoCo compiles the file and stops at its first fault."""
     from kinetree.formats.passed_over import PassedOver
     from kinetree.formats.xml_file import parse_xml
@@ -67,7 +67,7 @@ def _mjcf(path: Path, options: dict[str, Any]) -> list[Finding]:
         except KinetreeError as error:
             return of_error(error, file, "impossible-mechanism")
     found = [
-        Finding(file, None, WARNING, "not-used", str(warning.message).removeprefix(f"{file}: "))
+        LintFinding(file, None, WARNING, "not-used", str(warning.message).removeprefix(f"{file}: "))
         for warning in heard
     ]
     return found + placed(suspicions(mechanism), parse_xml(read_text(path), file, PassedOver(file)), file)

@@ -11,7 +11,7 @@ from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.regular_file import file_content
 from kinetree.formats.sdf import SdfOptions, read_sdf
 from kinetree.formats.xml_file import parse_xml
-from kinetree.lint.finding import Finding, of_error
+from kinetree.lint.finding import LintFinding, of_error
 from kinetree.lint.urdf import passed_over, placed
 from kinetree.model.suspicions import suspicions
 
@@ -22,7 +22,7 @@ def check_sdf(
     packages: Packages | None = None,
     floating_base: bool | None = None,
     root: str | None = None,
-) -> list[Finding]:
+) -> list[LintFinding]:
     """The findings in an SDF file: the first that makes it unreadable, and what is ignored."""
     file = str(path)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from kinetree.errors import FileError, InputError, KinetreeError, unknown_name
 from kinetree.formats.files import PathLike, read_text
 from kinetree.formats.installed import installed_path, is_installed_name
-from kinetree.lint.finding import ERROR, Finding, in_order, of_error
+from kinetree.lint.finding import ERROR, LintFinding, in_order, of_error
 from kinetree.lint.mechanism import check_mechanism_file
 from kinetree.lint.study_doubts import MOVING, doubts
 from kinetree.lint.toml import check_mechanism_table, schema_findings
@@ -26,7 +26,7 @@ from kinetree.study.tasks import known_tasks
 WRONG = "wrong-value"
 
 
-def check_file(path: PathLike, **options: Any) -> list[Finding]:
+def check_file(path: PathLike, **options: Any) -> list[LintFinding]:
     """The findings in a study file, a mechanism file, the shipped example of a name, or PACKAGE:NAME.
 
     ``options`` are those of :func:`kinetree.load`, for mechanism files.
@@ -42,7 +42,7 @@ def check_file(path: PathLike, **options: Any) -> list[Finding]:
     return check_mechanism_file(given, **options)
 
 
-def check_study(study: PathLike) -> list[Finding]:
+def check_study(study: PathLike) -> list[LintFinding]:
     """The findings in a study; the Python code that it names is not run."""
     try:
         name, text, source, folder = found_study(study)
@@ -89,7 +89,7 @@ class NotRunError(Exception):
     """Nothing more can be said without running the user's code."""
 
 
-def _mechanism_findings(origin: StudyOrigin, folder: Path) -> list[Finding]:
+def _mechanism_findings(origin: StudyOrigin, folder: Path) -> list[LintFinding]:
     """Findings in the mechanism that the study describes or whose file it names."""
     table = origin.table.get("mechanism")
     if not isinstance(table, Mapping):
@@ -103,7 +103,7 @@ def _mechanism_findings(origin: StudyOrigin, folder: Path) -> list[Finding]:
     return check_mechanism_table(named, origin.key_lines, above=("mechanism",))
 
 
-def _findings(work: Assignment) -> Iterator[Finding]:
+def _findings(work: Assignment) -> Iterator[LintFinding]:
     """What is wrong with values that the schema lets pass, and what looks wrong."""
     for fault in table_faults(work.origin, work.tables):
         yield from of_error(fault, work.origin.source, "wrong-tables")

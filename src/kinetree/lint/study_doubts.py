@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, KinetreeError, SimulationError
 from kinetree.formats.file_origin import Place
-from kinetree.lint.finding import ERROR, WARNING, Finding
+from kinetree.lint.finding import ERROR, WARNING, LintFinding
 from kinetree.lint.toml import nearest_line
 from kinetree.model.suspicions import CLOSE_TO_LOCK, euler_distance, looks_like_degrees
 from kinetree.state import independent_axes
@@ -30,7 +30,7 @@ MOVING = ("simulate", "control", "hybrid")
 TOO_LONG = "too long"  # says the simulation of a step
 
 
-def doubts(work: Assignment, healthy: bool) -> Iterator[Finding]:
+def doubts(work: Assignment, healthy: bool) -> Iterator[LintFinding]:
     """Warnings about a study; those that need all of it in order are given only if it is ``healthy``."""
     yield from _degrees(work)
     yield from _unused(work)
@@ -39,12 +39,14 @@ def doubts(work: Assignment, healthy: bool) -> Iterator[Finding]:
         yield from _step(work)
 
 
-def _described(work: Assignment, place: Place, rule: str, message: str, severity: str = WARNING) -> Finding:
+def _described(
+    work: Assignment, place: Place, rule: str, message: str, severity: str = WARNING
+) -> LintFinding:
     line = nearest_line(place, work.origin.key_lines)
-    return Finding(work.origin.source, line, severity, rule, message)
+    return LintFinding(work.origin.source, line, severity, rule, message)
 
 
-def _degrees(work: Assignment) -> Iterator[Finding]:
+def _degrees(work: Assignment) -> Iterator[LintFinding]:
     mechanism = work.mechanism
     turns = dict(
         zip(mechanism.joint_names, mechanism.tree.turns[independent_axes(mechanism)].tolist(), strict=True)
@@ -78,7 +80,7 @@ def _by_joint(value: Any, names: list[str]) -> Iterator[tuple[str, float]]:
     yield from ((name, float(x)) for name, x in pairs if isinstance(x, int | float))
 
 
-def _unused(work: Assignment) -> Iterator[Finding]:
+def _unused(work: Assignment) -> Iterator[LintFinding]:
     points = work.mechanism.contact_points
     floating = any(link.joint.is_free for link in work.mechanism.links)
     if points and floating and work.study.task in (*MOVING, "inverse") and work.tables.ground is None:
@@ -99,7 +101,7 @@ def _start(work: Assignment) -> tuple[Array, Array] | None:
         return None
 
 
-def _near_lock(work: Assignment) -> Iterator[Finding]:
+def _near_lock(work: Assignment) -> Iterator[LintFinding]:
     start = _start(work)
     if start is None:
         return
@@ -117,7 +119,7 @@ def _near_lock(work: Assignment) -> Iterator[Finding]:
         k += n
 
 
-def _step(work: Assignment) -> Iterator[Finding]:
+def _step(work: Assignment) -> Iterator[LintFinding]:
     """A fixed step that is too long for the ground and the joints: found by taking one without torques."""
     table, start = work.tables.integrator, _start(work)
     if table is None or table.method not in FIXED_STEP or table.step is None or start is None:

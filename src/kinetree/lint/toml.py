@@ -45,7 +45,7 @@ from kinetree.formats.toml_parts import (
     spring_of,
     state_of,
 )
-from kinetree.lint.finding import ERROR, WARNING, Finding, of_error
+from kinetree.lint.finding import ERROR, WARNING, LintFinding, of_error
 from kinetree.model.body import WORLD, Body
 from kinetree.model.dh import from_dh
 from kinetree.model.faults import faults
@@ -118,7 +118,7 @@ GRAPH_PARTS = (
 )
 
 
-def check_mechanism_toml(text: str, file: str) -> list[Finding]:
+def check_mechanism_toml(text: str, file: str) -> list[LintFinding]:
     """The findings in a mechanism file; ``file`` is what they call it."""
     try:
         origin = Origin.of_text(text.removeprefix("\ufeff"), file)
@@ -127,7 +127,7 @@ def check_mechanism_toml(text: str, file: str) -> list[Finding]:
     return check_mechanism_table(origin, key_lines(text))
 
 
-def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Place = ()) -> list[Finding]:
+def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Place = ()) -> list[LintFinding]:
     """The findings in a mechanism that was parsed; ``above`` is its place in a larger file."""
     graph = is_graph(origin.table)
     model: type[BaseModel] = GraphTable if graph else MechanismTable
@@ -153,7 +153,7 @@ def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Pla
 
 def schema_findings(
     origin: Origin, model: type[BaseModel], lines: Mapping[Place, int], above: Place = ()
-) -> list[Finding]:
+) -> list[LintFinding]:
     """What the schema of a file refuses: unknown and missing keys, wrong values."""
     return _schema_findings(origin, model, _schema_errors(origin, model), lines, above)
 
@@ -164,9 +164,9 @@ def _schema_findings(
     problems: Sequence[Problem],
     lines: Mapping[Place, int],
     above: Place,
-) -> list[Finding]:
+) -> list[LintFinding]:
     return [
-        Finding(
+        LintFinding(
             origin.source,
             nearest_line((*above, *place), lines),
             ERROR,
@@ -192,10 +192,10 @@ def _schema_errors(origin: Origin, model: type[BaseModel]) -> list[Problem]:
 
 def _parts(
     origin: Origin, bad: Sequence[Place], kinds: Sequence[Part]
-) -> tuple[dict[str, list[Any]], list[Finding]]:
+) -> tuple[dict[str, list[Any]], list[LintFinding]]:
     """The parts of the mechanism that can exist, and findings about those that cannot."""
     made: dict[str, list[Any]] = {part.key: [] for part in kinds}
-    found: list[Finding] = []
+    found: list[LintFinding] = []
     for part in kinds:
         path = ARRAYS[part.key]
         broken = {place[: len(path) + 1] for place in bad}
@@ -223,7 +223,7 @@ def _complaints(
             yield str(error).replace("DH row 0 ('link1'): ", "")  # a row by itself is the first
 
 
-def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[Finding]:
+def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[LintFinding]:
     """What is wrong with bodies that are in order by themselves: names, parents, cycles."""
     if origin.table.get("dh") is not None:
         return
@@ -240,7 +240,7 @@ def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[F
             yield from of_error(error, origin.source, "repeated-name" if repeated else "impossible-tree")
 
 
-def _orphans(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:
+def _orphans(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[LintFinding]:
     """Bodies on unknown parents, in a file that is broken elsewhere."""
     entries = [entry for entry in origin.entries("body") if isinstance(entry, Mapping)]
     names = dict.fromkeys([WORLD, *(str(entry.get("name")) for entry in entries)])
@@ -250,7 +250,7 @@ def _orphans(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterat
         if isinstance(parent, str) and parent not in names:
             line = nearest_line((*above, "body", k, "parent"), lines)
             message = f"parent of {origin.label('body', k)}: {unknown_name('body', parent, names, lost)}"
-            yield Finding(origin.source, line, ERROR, "impossible-tree", message)
+            yield LintFinding(origin.source, line, ERROR, "impossible-tree", message)
             lost += 1
 
 
@@ -269,9 +269,9 @@ def _remains(links: Sequence[Link]) -> Mechanism | None:
 # ---- suspicions -----------------------------------------------------------------------------------------
 
 
-def _placed(x: Suspicion, origin: Origin, lines: Mapping[Place, int], above: Place) -> Finding:
+def _placed(x: Suspicion, origin: Origin, lines: Mapping[Place, int], above: Place) -> LintFinding:
     line = nearest_line((*above, *_place(x, origin)), lines)
-    return Finding(origin.source, line, WARNING, x.rule, x.message)
+    return LintFinding(origin.source, line, WARNING, x.rule, x.message)
 
 
 def _place(x: Suspicion, origin: Origin) -> Place:
@@ -285,14 +285,14 @@ def _place(x: Suspicion, origin: Origin) -> Place:
     return ()
 
 
-def _raw_angles(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:
+def _raw_angles(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[LintFinding]:
     """Angles of frames that look like degrees; a mechanism no longer knows them."""
     for key, path in ARRAYS.items():
         for k, entry in enumerate(origin.entries(key)):
             for place, value in _angles(entry):
                 if isinstance(value, int | float) and looks_like_degrees(value):
                     whole = (*path, k, *place)
-                    yield Finding(
+                    yield LintFinding(
                         origin.source,
                         nearest_line((*above, *whole), lines),
                         WARNING,

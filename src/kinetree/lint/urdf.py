@@ -21,7 +21,7 @@ from kinetree.formats.urdf import (
 from kinetree.formats.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
 from kinetree.formats.xacro_file import Arguments, checked_arguments
 from kinetree.formats.xml_file import Element
-from kinetree.lint.finding import WARNING, Finding, of_error
+from kinetree.lint.finding import WARNING, LintFinding, of_error
 from kinetree.model.body import WORLD
 from kinetree.model.suspicions import Suspicion, suspicions
 
@@ -39,7 +39,7 @@ def check_urdf(
     floating_base: bool = False,
     root: str | None = None,
     arguments: Arguments | None = None,
-) -> list[Finding]:
+) -> list[LintFinding]:
     """The findings in a URDF file: what makes it unreadable, or what a tolerant reader passes over."""
     file = str(path)
     home, passed = MeshFolder.around(path, folder, packages), PassedOver(file)
@@ -60,16 +60,16 @@ def check_urdf(
     return passed_over(passed, file) + placed(suspicions(mechanism), robot, file)
 
 
-def passed_over(passed: PassedOver, file: str) -> list[Finding]:
+def passed_over(passed: PassedOver, file: str) -> list[LintFinding]:
     """What a tolerant reader passes over, as warnings."""
     found = []
     for remark in passed.remarks:
         (said,) = of_error(remark.message, file, remark.rule)
-        found.append(Finding(file, said.line, WARNING, said.rule, said.message))
+        found.append(LintFinding(file, said.line, WARNING, said.rule, said.message))
     return found
 
 
-def placed(stated: Iterable[Suspicion], root: Element, file: str) -> list[Finding]:
+def placed(stated: Iterable[Suspicion], root: Element, file: str) -> list[LintFinding]:
     """Suspicions with the lines of the elements that they are about, or of the children with the keys."""
     named: dict[tuple[str, str], Element] = {}
     waiting = [root]
@@ -82,7 +82,7 @@ def placed(stated: Iterable[Suspicion], root: Element, file: str) -> list[Findin
     for x in stated:
         owner = named.get((x.kind, x.name))
         inner = [] if owner is None else [*owner.all(CHILD_OF_KEY.get(x.key, x.key)), owner]
-        found.append(Finding(file, inner[0].line if inner else None, WARNING, x.rule, x.message))
+        found.append(LintFinding(file, inner[0].line if inner else None, WARNING, x.rule, x.message))
     return found
 
 

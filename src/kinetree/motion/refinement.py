@@ -30,7 +30,7 @@ SHARPER = 1e-2  # of the tolerance of the first solution
 
 
 @dataclass(frozen=True)
-class Event:
+class BoundSwitch:
     """An instant s at which ``label`` switches between its bounds, or reaches or leaves one."""
 
     s: float
@@ -116,12 +116,12 @@ def _tightened(prediction: Prediction, allowed: float, rounds: int, arguments: d
     return found
 
 
-def events(prediction: Prediction) -> list[Event]:
+def events(prediction: Prediction) -> list[BoundSwitch]:
     """Where bounded quantities switch between their bounds, or reach or leave one, in order."""
     problem = prediction.problem
     s = spread(problem.setting.bases, FINE)
     step = 1.0 / problem.basis.segments
-    found: list[Event] = []
+    found: list[BoundSwitch] = []
     for rows, values in bounded_values(problem, prediction.x, s):
         low, high = (
             np.broadcast_to(np.asarray(b, dtype=np.float64), values.shape[1:])
@@ -132,7 +132,7 @@ def events(prediction: Prediction) -> list[Event]:
             room = SATURATED * scale[k]
             state = np.where(values[:, k] > high[k] - room, 1, np.where(values[:, k] < low[k] + room, -1, 0))
             for at, switch in _changes(s, values[:, k], state, (low[k], high[k]), SHORT * step):
-                found.append(Event(at, rows.family, label, switch))
+                found.append(BoundSwitch(at, rows.family, label, switch))
     return sorted(found, key=lambda event: event.s)
 
 
@@ -170,10 +170,10 @@ def _balance(s: Array, value: Array, bounds: tuple[float, float], *, rising: boo
     return float(s[-1] - share * (s[-1] - s[0]) if rising else s[0] + share * (s[-1] - s[0]))
 
 
-def event_breaks(found: list[Event], segments: int, degree: int) -> Array:
+def event_breaks(found: list[BoundSwitch], segments: int, degree: int) -> Array:
     """Equal segments with multiple knots at the events; ordinary knots next to them make way."""
     step = 1.0 / segments
-    kept: list[Event] = []
+    kept: list[BoundSwitch] = []
     for event in sorted(found, key=lambda event: not event.switch):  # switches count more
         inside = 0.1 * step < event.s < 1.0 - 0.1 * step
         if inside and all(abs(event.s - other.s) > APART * step for other in kept):

@@ -18,7 +18,7 @@ from kinetree.motion.outcome.verify import fine_grid
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples, given_samples
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.solvers.interface import Settings, Start
+from kinetree.motion.solvers.interface import SolverSettings, Start
 from kinetree.motion.terms.contract import Rows
 
 ROUNDS = 3  # searches that follow the first by themselves
@@ -68,7 +68,7 @@ def followed(found: Found, again: Found) -> Found:
 
 
 def tightened_within(
-    found: Found, between: float | None, settings: Settings, search: Callable[..., Found]
+    found: Found, between: float | None, settings: SolverSettings, search: Callable[..., Found]
 ) -> Found:
     """A prediction tightened by itself, within what is left of its limits of time and iterations.
 

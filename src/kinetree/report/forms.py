@@ -20,7 +20,7 @@ SMALL = 0.3  # half an edge of the box of a last body, at most, beside the longe
 THIN = 0.02  # an edge of the box below this part of the longest is drawn as none
 
 
-class Form(NamedTuple):
+class DrawnForm(NamedTuple):
     """Lines (k, 2, 3), boxes, and the polygons (corners, 3) of a plate, all in the body frame (m)."""
 
     lines: Array
@@ -28,7 +28,7 @@ class Form(NamedTuple):
     plate: list[Array]
 
 
-NO_FORM = Form(NO_LINES, (), [])
+NO_FORM = DrawnForm(NO_LINES, (), [])
 
 
 def shown_by_shapes(mechanism: Mechanism, shown: Collection[str]) -> bool:
@@ -40,7 +40,7 @@ def shown_by_shapes(mechanism: Mechanism, shown: Collection[str]) -> bool:
     return bool(shown) and 2 * sum(name in shown for name in heavy) >= len(heavy)
 
 
-def body_form(mechanism: Mechanism, link: Link) -> Form:
+def body_form(mechanism: Mechanism, link: Link) -> DrawnForm:
     """Lines and faces of a body without shapes.
 
     A plate where it is attached in three or more points off one line, else lines from its origin. The last
@@ -55,12 +55,12 @@ def body_form(mechanism: Mechanism, link: Link) -> Form:
     attached, inertia = attachments(mechanism, link.body.name), link.body.inertia
     ends, last, floating = _distinct(attached), not len(attached), link.joint.is_free
     if last and not floating and inertia.center.any():
-        return Form(_spokes(_far_end(inertia)[None, :]), (), [])
+        return DrawnForm(_spokes(_far_end(inertia)[None, :]), (), [])
     largest = np.inf if floating else SMALL * _longest(mechanism)
     edges, boxes = _equal_box(inertia, largest) if floating or last else (NO_LINES, ())
     plate = hull_faces(np.concatenate([np.zeros((1, 3)), ends]))
     lines = NO_LINES if plate else _spokes(ends)
-    return Form(np.concatenate([edges, lines]), boxes, plate)
+    return DrawnForm(np.concatenate([edges, lines]), boxes, plate)
 
 
 def attachments(mechanism: Mechanism, body: str) -> Array:

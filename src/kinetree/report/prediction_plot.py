@@ -13,7 +13,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.active import ActiveBound
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.reaction_axes import reaction_body
-from kinetree.motion.terms.contract import Rows, Steps
+from kinetree.motion.terms.contract import Rows, SampleChanges
 from kinetree.motion.terms.force import UnknownForce
 from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import Line, Panel, draw_panel, stacked_axes
@@ -130,7 +130,7 @@ def _bounds(prediction: Prediction, family: str) -> Bounds:
     """Lower and upper limit of every label, where they are the same all the time."""
     found: Bounds = {}
     for rows in prediction.problem.bounded:
-        if rows.family != family or isinstance(rows, Steps):
+        if rows.family != family or isinstance(rows, SampleChanges):
             continue
         if isinstance(rows, Rows) and (np.ndim(rows.lower) > 1 or np.ndim(rows.upper) > 1):
             continue

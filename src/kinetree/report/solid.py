@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.formats.surface import Surface, used_corners
+from kinetree.formats.surface import MeshSurface, used_corners
 
 CREASE = 0.77  # cosine of the angle (40 degrees) between faces from which on an edge is seen
 CROWDED = 48  # faces about a corner from which on it is not smoothed
@@ -16,7 +16,7 @@ FEWEST_CELLS = 10  # along a surface: how coarse a copy may get
 
 
 @dataclass(frozen=True, eq=False)
-class Solid(Surface):
+class Solid(MeshSurface):
     """A surface that is drawn, with normals."""
 
     @cached_property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.derivations.denoc.labels import Side, sides
+from kinetree.derivations.denoc.labels import MatrixSide, sides
 from kinetree.derivations.denoc.matrices import DenocMatrices
 from kinetree.report.palette import GROUND, INK, module_color
 
@@ -80,7 +80,7 @@ def draw_sparsity(matrices: DenocMatrices, name: str, ax: Any = None) -> Any:
     return ax
 
 
-def _colors(matrices: DenocMatrices, values: Array, rows: Side, columns: Side) -> Array:
+def _colors(matrices: DenocMatrices, values: Array, rows: MatrixSide, columns: MatrixSide) -> Array:
     """Red, green and blue of every entry."""
     from matplotlib.colors import to_rgb
 
@@ -96,12 +96,12 @@ def _related(matrices: DenocMatrices, i: int, j: int) -> bool:
     return matrices.upstream(i, j) or matrices.upstream(j, i)
 
 
-def _edges(side: Side) -> list[float]:
+def _edges(side: MatrixSide) -> list[float]:
     """Where one module ends and the next begins."""
     return [k + 0.5 for k in range(len(side.modules) - 1) if side.modules[k] != side.modules[k + 1]]
 
 
-def _axis_of(axis: Any, side: Side) -> None:
+def _axis_of(axis: Any, side: MatrixSide) -> None:
     """Names of the joints, or of the modules where there are too many rows."""
     if side.kind == "joint" and len(side.names) <= MOST_NAMES:
         axis.set_ticks(range(len(side.names)), side.names)

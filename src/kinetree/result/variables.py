@@ -28,7 +28,7 @@ class Variable(NamedTuple):
     may_be_missing: bool = False
 
 
-class Quantity(NamedTuple):
+class KnownVariable(NamedTuple):
     """A variable that is known by name: all but its values."""
 
     dims: Dims
@@ -41,52 +41,58 @@ TIME, JOINT, WRENCH = ("time",), ("time", "joint"), ("time", "body", "component"
 AT_JOINT, NET_REACTION, NET_FORCE = "at_joint", "net_joint_reaction", "net_joint_force"
 CONTACT, CONTACT_VECTOR = ("time", "contact"), ("time", "contact", "axis")
 
-KNOWN: dict[str, Quantity] = {
-    "q": Quantity(JOINT, "{q_unit}", "position"),
-    "qd": Quantity(JOINT, "{q_unit}/s", "velocity"),
-    "qdd": Quantity(JOINT, "{q_unit}/s^2", "acceleration"),
-    "tau": Quantity(JOINT, "{tau_unit}", "torque or force of the joints' actuators"),
-    "tau_passive": Quantity(JOINT, "{tau_unit}", "torque or force in the joints beside their actuators"),
-    "tau_active": Quantity(JOINT, "{tau_unit}", "torque or force without what relaxed joints give"),
-    "current": Quantity(JOINT, "A", "current of the joints' actuators"),
-    "q_reference": Quantity(JOINT, "{q_unit}", "reference position"),
-    "qd_reference": Quantity(JOINT, "{q_unit}/s", "reference velocity"),
-    "qdd_reference": Quantity(JOINT, "{q_unit}/s^2", "reference acceleration"),
-    "reaction": Quantity(WRENCH, "{component_unit}", "wrench of the parent on the body, at its origin", True),
-    NET_REACTION: Quantity(
+KNOWN: dict[str, KnownVariable] = {
+    "q": KnownVariable(JOINT, "{q_unit}", "position"),
+    "qd": KnownVariable(JOINT, "{q_unit}/s", "velocity"),
+    "qdd": KnownVariable(JOINT, "{q_unit}/s^2", "acceleration"),
+    "tau": KnownVariable(JOINT, "{tau_unit}", "torque or force of the joints' actuators"),
+    "tau_passive": KnownVariable(JOINT, "{tau_unit}", "torque or force in the joints beside their actuators"),
+    "tau_active": KnownVariable(JOINT, "{tau_unit}", "torque or force without what relaxed joints give"),
+    "current": KnownVariable(JOINT, "A", "current of the joints' actuators"),
+    "q_reference": KnownVariable(JOINT, "{q_unit}", "reference position"),
+    "qd_reference": KnownVariable(JOINT, "{q_unit}/s", "reference velocity"),
+    "qdd_reference": KnownVariable(JOINT, "{q_unit}/s^2", "reference acceleration"),
+    "reaction": KnownVariable(
+        WRENCH, "{component_unit}", "wrench of the parent on the body, at its origin", True
+    ),
+    NET_REACTION: KnownVariable(
         ("time", AT_JOINT, "component"),
         "{component_unit}",
         "wrench of the proximal on the distal body at the joint, without muscle forces, in world axes",
     ),
-    NET_FORCE: Quantity(("time", AT_JOINT), "N", "magnitude of the net joint force, without muscle forces"),
-    "wrench": Quantity(WRENCH, "{component_unit}", "external wrench on the body, at its origin"),
-    "body_position": Quantity(("time", "body", "axis"), "m", "origin of the body in the world"),
-    "center_of_mass": Quantity(("time", "axis"), "m", "center of mass of the whole mechanism"),
-    "linear_momentum": Quantity(("time", "axis"), "kg m/s", "linear momentum"),
-    "angular_momentum": Quantity(("time", "axis"), "kg m^2/s", "angular momentum"),
-    "contact_force": Quantity(CONTACT_VECTOR, "N", "ground force on the contact point"),
-    "ground_force": Quantity(
+    NET_FORCE: KnownVariable(
+        ("time", AT_JOINT), "N", "magnitude of the net joint force, without muscle forces"
+    ),
+    "wrench": KnownVariable(WRENCH, "{component_unit}", "external wrench on the body, at its origin"),
+    "body_position": KnownVariable(("time", "body", "axis"), "m", "origin of the body in the world"),
+    "center_of_mass": KnownVariable(("time", "axis"), "m", "center of mass of the whole mechanism"),
+    "linear_momentum": KnownVariable(("time", "axis"), "kg m/s", "linear momentum"),
+    "angular_momentum": KnownVariable(("time", "axis"), "kg m^2/s", "angular momentum"),
+    "contact_force": KnownVariable(CONTACT_VECTOR, "N", "ground force on the contact point"),
+    "ground_force": KnownVariable(
         ("time", "body", "axis"), "N", "ground force on the body, the sum over its contact points"
     ),
-    "contact_position": Quantity(CONTACT_VECTOR, "m", "contact point in the world"),
-    "slip_velocity": Quantity(CONTACT_VECTOR, "m/s", "tangential velocity of a touching contact point", True),
-    "penetration": Quantity(CONTACT, "m", "penetration of the contact point into the ground"),
-    "touching": Quantity(CONTACT, "1", "whether the contact point touches the ground"),
-    "center_of_pressure": Quantity(("time", "axis"), "m", "center of pressure on the ground", True),
-    "loop_error": Quantity(("time", "loop"), "m", "distance between the two sides of the loop's joint"),
-    "loop_force": Quantity(
+    "contact_position": KnownVariable(CONTACT_VECTOR, "m", "contact point in the world"),
+    "slip_velocity": KnownVariable(
+        CONTACT_VECTOR, "m/s", "tangential velocity of a touching contact point", True
+    ),
+    "penetration": KnownVariable(CONTACT, "m", "penetration of the contact point into the ground"),
+    "touching": KnownVariable(CONTACT, "1", "whether the contact point touches the ground"),
+    "center_of_pressure": KnownVariable(("time", "axis"), "m", "center of pressure on the ground", True),
+    "loop_error": KnownVariable(("time", "loop"), "m", "distance between the two sides of the loop's joint"),
+    "loop_force": KnownVariable(
         ("time", "loop", "component"),
         "{component_unit}",
         "wrench of body b on body a at the cut joint",
         True,
     ),
-    "kinetic_energy": Quantity(TIME, "J", "kinetic energy"),
-    "potential_energy": Quantity(TIME, "J", "potential energy of gravity and springs"),
-    "actuator_work": Quantity(TIME, "J", "work of the actuators since the start"),
-    "ground_work": Quantity(TIME, "J", "work of the ground since the start"),
-    "joint_work": Quantity(TIME, "J", "work of friction in the joints since the start"),
-    "external_work": Quantity(TIME, "J", "work of external wrenches since the start"),
-    "energy_error": Quantity(TIME, "J", "energy gained minus work done"),
+    "kinetic_energy": KnownVariable(TIME, "J", "kinetic energy"),
+    "potential_energy": KnownVariable(TIME, "J", "potential energy of gravity and springs"),
+    "actuator_work": KnownVariable(TIME, "J", "work of the actuators since the start"),
+    "ground_work": KnownVariable(TIME, "J", "work of the ground since the start"),
+    "joint_work": KnownVariable(TIME, "J", "work of friction in the joints since the start"),
+    "external_work": KnownVariable(TIME, "J", "work of external wrenches since the start"),
+    "energy_error": KnownVariable(TIME, "J", "energy gained minus work done"),
 }
 REQUIRED: dict[str, tuple[str, ...]] = {
     "simulate": ("q", "qd"),

@@ -24,7 +24,7 @@ class Continued(Integration):
         self._first = self._bytes.copy()
 
 
-class Course:
+class SwitchingIntegration:
     """An integration with a method that may change; see :class:`Integration` for what it can be asked.
 
     ``continued(method, t, y, times)`` makes the integration that takes over.

@@ -26,7 +26,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Chart, Piece, SwitchedJoint, View, joined
-from kinetree.simulation.course import Course
+from kinetree.simulation.course import SwitchingIntegration
 from kinetree.simulation.options import Options, Trigger
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
@@ -40,7 +40,7 @@ NewSystem = Callable[[Mechanism, Law, Sequence[Trigger]], System]
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class LockingJoint:
     """A joint that can lock: its link's number, where its three angles are in q, its axes."""
 
     name: str
@@ -63,7 +63,7 @@ class Ball:
         )
 
 
-def balls_of(system: System) -> tuple[Ball, ...]:
+def balls_of(system: System) -> tuple[LockingJoint, ...]:
     """The joints that can lock, in the order of their events."""
     middles = system.parts.locks.view(np.int64)[:, LOCK.places["axis"][0]]
     found = []
@@ -71,7 +71,7 @@ def balls_of(system: System) -> tuple[Ball, ...]:
         link = int(system.parts.tree.axis_body[middle])
         joint = system.mechanism.links[link].joint
         at = slice(middle - 1, middle + 2)
-        found.append(Ball(joint.name, link, at, ThreeTurns(joint.axes[-3:]), joint.sequence))
+        found.append(LockingJoint(joint.name, link, at, ThreeTurns(joint.axes[-3:]), joint.sequence))
     return tuple(found)
 
 
@@ -117,13 +117,13 @@ def best_sequence(R: Array, angular_velocity: Array, home: ThreeTurns | None = N
     return max(THREE_AXIS_SEQUENCES, key=merit)
 
 
-def _flags(system: System, ball: Ball, name: str) -> Flags:
+def _flags(system: System, ball: LockingJoint, name: str) -> Flags:
     """What the axes of a joint tell of "bounded" or "stopped", (3,)."""
     flags: Flags = system.parts.axes.view(np.int64)[ball.at, AXIS.places[name][0]] != 0
     return flags
 
 
-def obstacle(system: System, ball: Ball, law: Law, stop_at: Sequence[str]) -> str | None:
+def obstacle(system: System, ball: LockingJoint, law: Law, stop_at: Sequence[str]) -> str | None:
     """Why a joint must keep its coordinates, or None."""
     if system.keeps_coordinates is not None:
         return system.keeps_coordinates
@@ -212,7 +212,7 @@ class Charts:
             self.view.begin(q)  # what was seen before is not asked for again
         return q, qd
 
-    def follow(self, integration: Course, since: int) -> None:
+    def follow(self, integration: SwitchingIntegration, since: int) -> None:
         """Let the user's angles go on over outputs from ``since`` to the present, if others are in use."""
         if self.view is None:
             return
@@ -346,7 +346,7 @@ class Charts:
         return rows
 
 
-def _with_sequences(mechanism: Mechanism, balls: Sequence[Ball], sequences: Sequences) -> Mechanism:
+def _with_sequences(mechanism: Mechanism, balls: Sequence[LockingJoint], sequences: Sequences) -> Mechanism:
     """The mechanism with other Euler sequences, which have no limits."""
     links = list(mechanism.links)
     for ball, sequence in zip(balls, sequences, strict=True):

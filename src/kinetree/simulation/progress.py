@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kinetree.progress import Line, shown_line
+from kinetree.progress import ProgressLine, shown_line
 
 Progress = Callable[[float], None]
 
@@ -14,7 +14,7 @@ Progress = Callable[[float], None]
 def shown_progress(wanted: bool | Progress | None, duration: float) -> Iterator[Progress]:
     """A function of the simulated time (s): the user's own, a bar on a terminal, or nothing."""
 
-    def stated(line: Line) -> Progress:
+    def stated(line: ProgressLine) -> Progress:
         return lambda t: line.show(f"t = {t:.3g} s, {t / line.elapsed:.3g} x real time", t / duration)
 
     with shown_line(wanted, stated) as tell:

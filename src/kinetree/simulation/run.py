@@ -15,7 +15,7 @@ from kinetree.integrate.integration import Integration, Status, Steps
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
 from kinetree.simulation.compiled.loops import Passage
-from kinetree.simulation.course import Continued, Course
+from kinetree.simulation.course import Continued, SwitchingIntegration
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
 from kinetree.simulation.event_records import (
     event_in_words,
@@ -106,14 +106,14 @@ def new_course(
     y0: Array,
     method: str,
     trace: Trace | None = None,
-) -> Course:
+) -> SwitchingIntegration:
     """The integration of the system from the state y0 (1, size), with a method that may change later."""
 
     def continued(method: str, t: float, y: Array, times: Array) -> Integration:
         return _integration(Continued, system, options, breaks, True, method, t, y, times, trace)
 
     first = _integration(Integration, system, options, breaks, True, method, 0.0, y0, options.times, trace)
-    return Course(first, method, options, continued)
+    return SwitchingIntegration(first, method, options, continued)
 
 
 def new_stretch(
@@ -124,7 +124,7 @@ def new_stretch(
     y: Array,
     until: float,
     method: str,
-) -> Course:
+) -> SwitchingIntegration:
     """A stretch of a simulation without an end, from the state y (1, size) at t to ``until`` (s).
 
     ``options.duration`` is how long it is likely to go on afterwards: what a change of method pays for.
@@ -138,7 +138,7 @@ def new_stretch(
 
     kind = Integration if samples else Continued
     first = _integration(kind, system, stretch, breaks, True, method, t, y, none)
-    return Course(first, method, replace(options, duration=until + options.duration), continued)
+    return SwitchingIntegration(first, method, replace(options, duration=until + options.duration), continued)
 
 
 def _integration(
@@ -232,7 +232,7 @@ def _loop_story(run: Run, charts: Charts) -> list[Event]:
     return passage_events(mechanism, run.passages, run.times, q)
 
 
-def _count_sound(system: System, integration: Course) -> int:
+def _count_sound(system: System, integration: SwitchingIntegration) -> int:
     """How many outputs there are before the first that has diverged."""
     states = integration.out[: integration.n_out]
     if not has_diverged(system, states.reshape(-1, states.shape[-1])):  # all of them at once
@@ -241,7 +241,9 @@ def _count_sound(system: System, integration: Course) -> int:
     return int(np.argmax(wrong)) if wrong.any() else len(wrong)
 
 
-def _last_outputs(run: Run, charts: Charts, integration: Course, sound: int) -> tuple[Array, Array]:
+def _last_outputs(
+    run: Run, charts: Charts, integration: SwitchingIntegration, sound: int
+) -> tuple[Array, Array]:
     """Times and states since the last switch, and where it stopped if that lies beyond."""
     system = charts.home
     times, states = charts.outputs(integration.times, integration.out, sound)
@@ -256,7 +258,7 @@ def _last_outputs(run: Run, charts: Charts, integration: Course, sound: int) -> 
     return times, states
 
 
-def advance_through_locks(integration: Course, charts: Charts, progress: Progress) -> Status:
+def advance_through_locks(integration: SwitchingIntegration, charts: Charts, progress: Progress) -> Status:
     """Go on in other coordinates whenever a joint comes near gimbal lock."""
     seen = 0
     while True:
@@ -272,7 +274,7 @@ def advance_through_locks(integration: Course, charts: Charts, progress: Progres
         integration.restart(y=y, context=charts.system.context.memory)
 
 
-def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
+def _advance(integration: SwitchingIntegration, charts: Charts, progress: Progress) -> Status:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
     steps, before = 64, integration.statistics["steps"]
     mark = Mark(before, integration.t, integration.cuts, integration.t)
@@ -294,7 +296,9 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
         steps, before = int(min(max((count - before) * PIECE / seconds, 16), TICK_STEPS // 4)), count
 
 
-def moved_on(integration: Course | Integration, system: System, options: Options, mark: Mark) -> Mark:
+def moved_on(
+    integration: SwitchingIntegration | Integration, system: System, options: Options, mark: Mark
+) -> Mark:
     """From where progress counts; raises if there is none in very many steps, or hardly any for events."""
     t, steps = integration.t, integration.statistics["steps"]
     mark = _within_tick(integration, system, options, _calm(integration, system, options, mark))
@@ -309,7 +313,9 @@ def moved_on(integration: Course | Integration, system: System, options: Options
     return mark
 
 
-def _within_tick(integration: Course | Integration, system: System, options: Options, mark: Mark) -> Mark:
+def _within_tick(
+    integration: SwitchingIntegration | Integration, system: System, options: Options, mark: Mark
+) -> Mark:
     """The mark with the present tick; raises where one tick takes very many steps.
 
     Ticks are those of a sampled law, or whole runs that are as short, as of a `Simulator` in a loop.
@@ -332,7 +338,9 @@ def _within_tick(integration: Course | Integration, system: System, options: Opt
     return mark
 
 
-def _calm(integration: Course | Integration, system: System, options: Options, mark: Mark) -> Mark:
+def _calm(
+    integration: SwitchingIntegration | Integration, system: System, options: Options, mark: Mark
+) -> Mark:
     """The mark after another look at how fast events follow each other; raises if they chatter."""
     t, count = integration.t, integration.cuts - mark.cuts
     if count < CUTS:
@@ -346,7 +354,9 @@ def _calm(integration: Course | Integration, system: System, options: Options, m
     return mark._replace(cuts=mark.cuts + count, t_cuts=t)
 
 
-def refuse_runaway(integration: Course | Integration, system: System, options: Options, steps: int) -> None:
+def refuse_runaway(
+    integration: SwitchingIntegration | Integration, system: System, options: Options, steps: int
+) -> None:
     """Raise where a state has diverged, or where very many steps went to a joint faster than machines are."""
     if has_diverged(system, integration.y):
         raise SimulationError(diverged(system, options, integration.t, integration.y))
@@ -363,7 +373,7 @@ def refuse_runaway(integration: Course | Integration, system: System, options: O
         )
 
 
-def _tell_end(run: Run, status: Status, charts: Charts, integration: Course) -> None:
+def _tell_end(run: Run, status: Status, charts: Charts, integration: SwitchingIntegration) -> None:
     """Why the integration ended."""
     system = charts.home
     if status is Status.DONE:

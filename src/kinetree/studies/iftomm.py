@@ -27,7 +27,7 @@ BRIEF = 1e-4  # part of the duration that is simulated before, so that nothing i
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Benchmark:
     """A start, a duration (s), and what is known of the end: values and how far off they may be.
 
     ``seen`` takes the mechanism and its last pose to what the reference gives; ``measured`` names it.
@@ -77,26 +77,26 @@ def _third_corner(mechanism: Mechanism, q: Array) -> Array:
 
 EXACT = {"rtol": 1e-10, "atol": 1e-11}
 CLOSED = (-0.0617138900142764, 0, 0.45527981916307, 0.487364979543843, 0.222668390165886)
-PROBLEMS: dict[str, Problem] = {
-    "A01": Problem(
+PROBLEMS: dict[str, Benchmark] = {
+    "A01": Benchmark(
         pendulum, (-pi / 2,), (0.0,), 10.0, _angle, (-0.278680673570575,), 1e-8, "rad",
         "pendulum, angle after 10 s", {"rtol": 1e-12, "atol": 1e-13},
     ),
-    "A02": Problem(
+    "A02": Benchmark(
         n_four_bar, (0.0,) * 5, (-1.0, -1.0, -1.0, 1.0, 1.0), 10.0, _angle, (-31.7505971869861,), 1e-6, "rad",
         "two four-bars through singular positions, angle after 10 s", EXACT,
     ),
-    "A03": Problem(
+    "A03": Benchmark(
         andrews_squeezer, (*CLOSED, 1.23054744454982, -0.222668390165886), (0.0,) * 7, 0.03, _angle,
         (15.810771195154,), 1e-9, "rad", "Andrews' squeezing mechanism, beta after 0.03 s",
         EXACT | {"torque": {"beta": 0.033}},
     ),
-    "A04": Problem(
+    "A04": Benchmark(
         bricard, (0.0,) * 5, (0.0,) * 5, 10.0, _third_corner,
         (0.9999999638063, -1.000269012696, 0.9997309511199), 1e-9, "m",
         "Bricard's mechanism, point P3 after 10 s", EXACT,
     ),
-    "A05": Problem(
+    "A05": Benchmark(
         flyball_governor, (0.0, 0.5, 0.0, 0.0), (2 * pi, 0.0, 0.0, 0.0), 10.0, _slider, (0.6196229170614,),
         1e-8, "m", "flyball governor, slider after 10 s", {"method": "radau", "rtol": 1e-9},
     ),

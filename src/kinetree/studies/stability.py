@@ -71,7 +71,7 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class FollowedAlgorithms:
     """Algorithms that follow a prescribed motion; times in s, angles in rad.
 
     ``runs``: each algorithm with the integrator and tolerance of [Mohan2007]. A horizon is the time until the
@@ -126,13 +126,13 @@ class Followed:
 class InterruptedStability(KeyboardInterrupt):
     """The study was interrupted; ``found`` is what it had found by then."""
 
-    def __init__(self, found: Followed) -> None:
+    def __init__(self, found: FollowedAlgorithms) -> None:
         super().__init__()
         self.found = found
 
 
 @dataclass(frozen=True, eq=False)
-class Stability(Followed):
+class Stability(FollowedAlgorithms):
     """What the whole study found.
 
     ``references``: the compiled algorithms as accurate as doubles allow; ``weightless``: without gravity.
@@ -209,7 +209,7 @@ def run_stability(
     except KeyboardInterrupt:
         if not runs:
             raise
-        raise InterruptedStability(Followed(**_common(motion, growth, runs, rtol, limit))) from None
+        raise InterruptedStability(FollowedAlgorithms(**_common(motion, growth, runs, rtol, limit))) from None
 
 
 def _common(

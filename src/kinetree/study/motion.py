@@ -19,7 +19,7 @@ from kinetree.study.assignment import Assignment
 from kinetree.study.inside import file_of
 from kinetree.study.kinds import TRAJECTORIES
 from kinetree.study.mechanism import joint_values
-from kinetree.study.tables import GaitTable, TrajectoryTable
+from kinetree.study.tables import BookGaitTable, TrajectoryTable
 from kinetree.trajectories.base import Trajectory
 
 FASTEST = "fastest"
@@ -390,7 +390,7 @@ def _function(work: Assignment, table: TrajectoryTable, duration: float | None) 
     return motion
 
 
-def _parameters(table: GaitTable | None) -> Any:
+def _parameters(table: BookGaitTable | None) -> Any:
     from kinetree.trajectories.gait_parameters import GaitParameters
 
     return None if table is None else GaitParameters(**dict(table))

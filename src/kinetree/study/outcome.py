@@ -61,7 +61,7 @@ OF_PREDICTIONS = ("duration", "objective", "iterations", "max_violation")
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class StudyOutcome:
     """A study that was run: its status, the result if there is any, the time it took, what went wrong.
 
     ``further``: further results by name, such as the simulation of a predicted gait.

@@ -188,7 +188,7 @@ KINDS: dict[str, Any] = {
 }
 
 
-class EndTable(Table):
+class EndStateTable(Table):
     """State at an end of the motion; by default at rest."""
 
     q: Positions | None = Field(None, description=f'Positions (rad or "90 deg", m): {EACH}; others are open.')
@@ -261,8 +261,8 @@ class SplineTable(Table):
         0.01, description="u of the mixed objective, from 0 to 1 ([Xiang2009], section 6.4)."
     )
     function: str | None = Field(None, description=f"Integrand f(s, q, qd, qdd, tau). {FUNCTION}.")
-    start: EndTable | None = Field(None, description="State at the start; default open.")
-    end: EndTable | None = Field(None, description="State at the end; default open.")
+    start: EndStateTable | None = Field(None, description="State at the start; default open.")
+    end: EndStateTable | None = Field(None, description="State at the end; default open.")
     duration: Ends | None = Field(
         None, description="Lowest and highest duration (s); a fixed one is study.duration; default free."
     )

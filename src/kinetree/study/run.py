@@ -20,7 +20,7 @@ from kinetree.study.outcome import (
     DIVERGED,
     INFEASIBLE,
     INTERRUPTED,
-    Outcome,
+    StudyOutcome,
     failed_checks,
     status_of,
 )
@@ -28,7 +28,7 @@ from kinetree.study.tasks import Work, known_tasks
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedStudy:
     """A study of which all is known to be in order."""
 
     study: Study
@@ -47,7 +47,7 @@ class Prepared:
                 error.result = with_study(error.result, self.study)
             raise
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> StudyOutcome:
         """Do the work and say how it ended, also when it diverged or was interrupted."""
         began = perf_counter()
         result, message = None, ""
@@ -62,7 +62,7 @@ class Prepared:
             result, status, message = error.result, DIVERGED, str(error)
         except KeyboardInterrupt:
             status, message = INTERRUPTED, "interrupted before there was anything to save"
-        return Outcome(
+        return StudyOutcome(
             self.study, self.model, status, result, perf_counter() - began, message, dict(self.further)
         )
 
@@ -100,14 +100,14 @@ def prepared(
     allow_code: Collection[str] = (),
     progress: Progress | None = None,
     words: str = "--set",
-) -> Prepared:
+) -> PreparedStudy:
     """Read a study and prepare its work; whatever is wrong with it is raised here."""
     return prepared_study(read_study(study, settings, words), allow_code, progress)
 
 
 def prepared_study(
     found: Study, allow_code: Collection[str] = (), progress: Progress | None = None
-) -> Prepared:
+) -> PreparedStudy:
     """Prepare the work of a study that was read."""
     if isinstance(allow_code, str):
         allow_code = [allow_code]
@@ -116,7 +116,7 @@ def prepared_study(
     work = Assignment(found, code, progress)
     with code.blamed():
         ready = known_tasks()[found.task].prepare(work)
-        return Prepared(found, work.mechanism.name, ready, code, work.further)
+        return PreparedStudy(found, work.mechanism.name, ready, code, work.further)
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -86,7 +86,7 @@ class InitialTable(Table):
     )
 
 
-class GaitTable(Table):
+class BookGaitTable(Table):
     """Numbers of a gait, instead of the book's for this robot ([Shah2013], Tables B.1 and B.2)."""
 
     step_time: Positive = Field(description="Time of a step T (s).")
@@ -177,10 +177,12 @@ class TrajectoryTable(Table):
         "their positions at the start being a guess.",
     )
     steps: Whole | None = Field(None, description="gait: number of steps; default as the duration needs.")
-    gait: GaitTable | None = Field(None, description="gait, single_support: its numbers; default the book's.")
+    gait: BookGaitTable | None = Field(
+        None, description="gait, single_support: its numbers; default the book's."
+    )
 
 
-class TorqueTable(Table):
+class TorqueLawTable(Table):
     """Torques of the joints; by default none."""
 
     constant: Gains | None = Field(None, description=f"Constant torques (N m, N): {EACH}; others are 0.")
@@ -506,7 +508,7 @@ class _OrFunction:
         return {"anyOf": [*alone, handler(core_schema)]}
 
 
-Torque = Annotated[TorqueTable, BeforeValidator(_function_alone), _OrFunction()]
+Torque = Annotated[TorqueLawTable, BeforeValidator(_function_alone), _OrFunction()]
 
 
 class SharedTables(Table):

@@ -35,9 +35,9 @@ from kinetree.study.outcome import (
     OK,
     SLIPPED,
     STOPPED,
-    Outcome,
+    StudyOutcome,
 )
-from kinetree.study.run import Prepared, prepared_study
+from kinetree.study.run import PreparedStudy, prepared_study
 from kinetree.sweeps.fields import described, places, scale_at, set_at
 from kinetree.sweeps.inputs import ChangedInputError, check_files, possible_files
 from kinetree.sweeps.measures import (
@@ -188,7 +188,7 @@ class Job:
                     (scale_at if relative else set_at)(table, place, copy.deepcopy(value))
         return table
 
-    def prepared(self, values: Sequence[Any]) -> Prepared | None:
+    def prepared(self, values: Sequence[Any]) -> PreparedStudy | None:
         """The study of a case with its work prepared; None for functions."""
         if "study" not in self.table:
             return None  # of a function
@@ -217,7 +217,7 @@ class Job:
             stated = cut(f"{type(error).__name__}: {error}")
             return CaseOutcome(case, ERROR, stated, {}, {}, perf_counter() - began)
 
-    def _judged(self, case: int, ready: Prepared, outcome: Outcome, began: float) -> CaseOutcome:
+    def _judged(self, case: int, ready: PreparedStudy, outcome: StudyOutcome, began: float) -> CaseOutcome:
         if outcome.status == INTERRUPTED:
             raise KeyboardInterrupt
         seconds = perf_counter() - began
@@ -232,7 +232,7 @@ class Job:
         labels = labels_of(result, values) | _own_labels(values)
         return CaseOutcome(case, outcome.status, cut(outcome.message), values, labels, seconds)
 
-    def measure(self, ready: Prepared) -> Callable[[Result], Any]:
+    def measure(self, ready: PreparedStudy) -> Callable[[Result], Any]:
         """The user's function of a result, if it may run."""
         return ready.code.function(self.measuring, "sweep.function", "result")
 

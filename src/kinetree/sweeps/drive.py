@@ -23,7 +23,7 @@ STRIKES = 2  # how often an order may be lost with its worker
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepProgress:
     """How far a sweep is."""
 
     done: int
@@ -55,7 +55,7 @@ def duration(seconds: float) -> str:
 
 
 @dataclass(eq=False)
-class Drive:
+class SweepRun:
     """One run over a plan: what is to be done, what is on its way, what has come."""
 
     plan: Plan
@@ -64,7 +64,7 @@ class Drive:
     backend: Backend
     function: bytes = b""
     timeout: float | None = None
-    tell: Callable[[Progress], object] | None = None
+    tell: Callable[[SweepProgress], object] | None = None
     _arrived: SimpleQueue[Any] = field(default_factory=SimpleQueue)
     _orders: dict[int, tuple[Any, Order]] = field(default_factory=dict)
     _strikes: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -187,9 +187,9 @@ class Drive:
         if self.tell is not None:
             self.tell(progress)
 
-    def progress(self) -> Progress:
+    def progress(self) -> SweepProgress:
         """How far it is."""
         counts = self.writer.counts
         count, waiting = self.plan.count, int(counts[0])
         seconds = max(perf_counter() - self._began, 1e-9)
-        return Progress(count - waiting, int(counts[4:].sum()), count, self._finished / seconds)
+        return SweepProgress(count - waiting, int(counts[4:].sum()), count, self._finished / seconds)

@@ -20,14 +20,14 @@ from kinetree.formats.held_inside import held_inside
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
-from kinetree.progress import Line, shown_line
+from kinetree.progress import ProgressLine, shown_line
 from kinetree.result.records import plain, provenance
 from kinetree.result.result import Result
 from kinetree.result.zarr_store import ZarrStore, load_store
 from kinetree.study.file import read_study
 from kinetree.study.sweep_tables import SweepTable, checked_table
 from kinetree.sweeps.case import ERROR, STATUSES, TIMEOUT, Job
-from kinetree.sweeps.drive import Drive, Progress
+from kinetree.sweeps.drive import SweepProgress, SweepRun
 from kinetree.sweeps.executors import backend
 from kinetree.sweeps.plan import (
     MOST,
@@ -65,7 +65,7 @@ def sweep(
     allow_code: Collection[str] = (),
     settings: Mapping[str, Any] | None = None,
     most: int = MOST,
-    progress: bool | Callable[[Progress], object] | None = None,
+    progress: bool | Callable[[SweepProgress], object] | None = None,
     **table: Any,
 ) -> Result:
     """Run all cases of a sweep and return one result, with the axes as dimensions.
@@ -200,7 +200,7 @@ def run_plan(
     slurm: str | None = None,
     executor: Any = None,
     case_timeout: float | None = None,
-    progress: bool | Callable[[Progress], object] | None = None,
+    progress: bool | Callable[[SweepProgress], object] | None = None,
     function: bytes = b"",
 ) -> Result:
     """Run the cases of a plan that are not yet in its store; arguments as for `sweep`."""
@@ -224,11 +224,11 @@ def run_plan(
             writer = Writer(place, stated, status)
             if retry:
                 writer.wait_again(STATUSES.index(ERROR), STATUSES.index(TIMEOUT))
-            Drive(plan, place, writer, chosen, function, timeout, tell).run()
+            SweepRun(plan, place, writer, chosen, function, timeout, tell).run()
     return load_store(place.path)
 
 
-def _on_line(line: Line) -> Callable[[Progress], object]:
+def _on_line(line: ProgressLine) -> Callable[[SweepProgress], object]:
     return lambda step: line.show(str(step), step.done / max(step.count, 1))
 
 

@@ -20,7 +20,7 @@ WIDE = 4.0  # times that, by which an error from a fixed goal may grow on the wa
 LESS = 0.01  # by which swings about zero must have become smaller
 
 
-class Followed(Protocol):
+class FollowedLaw(Protocol):
     """What a verdict must know of a law."""
 
     def followed(self, mechanism: Mechanism, times: Array) -> tuple[Array, Flags] | None:

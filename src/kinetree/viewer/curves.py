@@ -14,14 +14,14 @@ from kinetree.result.table import columns_of
 FIRST = ("q", "tau", "kinetic_energy", "qd")
 
 
-class Curve(NamedTuple):
+class ShownCurve(NamedTuple):
     """Values (k,) over the result's time, with a name."""
 
     label: str
     values: Array
 
 
-def curve_groups(result: Result) -> dict[str, list[Curve]]:
+def curve_groups(result: Result) -> dict[str, list[ShownCurve]]:
     """Curves by title: the variable, the label of what it belongs to if it has several, and the unit.
 
     Groups that are zero throughout are among them; see :func:`split_zero`.
@@ -34,15 +34,15 @@ def curve_groups(result: Result) -> dict[str, list[Curve]]:
     names = [name for name in result.variables if "time" in result[name].dims]
     names = [name for name in names if result[name].dtype.kind in "fib"]
     names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
-    groups: dict[str, list[Curve]] = {}
+    groups: dict[str, list[ShownCurve]] = {}
     for name in names:
         for owner, label, values, unit in _labelled(result, name):
             title = f"{name} {owner}".strip() + (f" [{unit}]" if unit not in ("", "1") else "")
-            groups.setdefault(title, []).append(Curve(label, values))
+            groups.setdefault(title, []).append(ShownCurve(label, values))
     return groups
 
 
-def split_zero(groups: dict[str, list[Curve]]) -> tuple[dict[str, list[Curve]], str]:
+def split_zero(groups: dict[str, list[ShownCurve]]) -> tuple[dict[str, list[ShownCurve]], str]:
     """The groups that are worth a look, all if none is, and a note on those left out.
 
     Left out is what is zero throughout, and what nothing determines.
@@ -56,7 +56,7 @@ def split_zero(groups: dict[str, list[Curve]]) -> tuple[dict[str, list[Curve]], 
     return kept, ". ".join(note for note in notes if note)
 
 
-def telling(groups: dict[str, list[Curve]], most: int = 2) -> list[str]:
+def telling(groups: dict[str, list[ShownCurve]], most: int = 2) -> list[str]:
     """The titles of the groups to show at first: the largest one of each variable."""
     best: dict[str, str] = {}
     for title, curves in groups.items():

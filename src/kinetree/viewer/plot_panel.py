@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.report.palette import ALERT, GROUND, INK, LINE_COLORS
 from kinetree.result.result import Result
-from kinetree.viewer.curves import Curve, curve_groups, split_zero, telling
+from kinetree.viewer.curves import ShownCurve, curve_groups, split_zero, telling
 from kinetree.viewer.words import paragraph, short
 
 MOST_CURVES = 24
@@ -52,7 +52,13 @@ class Plot:
     """One group of curves with a choice of which."""
 
     def __init__(
-        self, gui: Any, groups: dict[str, list[Curve]], time: Array, rows: np.ndarray, title: str, name: str
+        self,
+        gui: Any,
+        groups: dict[str, list[ShownCurve]],
+        time: Array,
+        rows: np.ndarray,
+        title: str,
+        name: str,
     ) -> None:
         self._gui, self._groups, self._time, self._rows = gui, groups, time, rows
         self._now = float(time[0])

@@ -237,12 +237,12 @@ class Closure:
         full = by_axes if coupling is None else coupling.matrix.T @ by_axes @ coupling.matrix
         return full[..., self.varying[:, None], self.varying]
 
-    def following(self, q: Array, qd: Array, qdd: Array) -> Following:
+    def following(self, q: Array, qd: Array, qdd: Array) -> ClosureDerivatives:
         """How the motion changes with the independent coordinates."""
-        return Following(self, q, qd, qdd)
+        return ClosureDerivatives(self, q, qd, qdd)
 
 
-class Following:
+class ClosureDerivatives:
     """Derivatives of (q, qd, qdd) of all coordinates by those of the independent ones, at m samples.
 
     Coordinates that vary come in the order of ``Closure.varying``, the independent ones first.

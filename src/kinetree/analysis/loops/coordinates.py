@@ -77,7 +77,7 @@ def cut_coordinates(
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class CoordinateRates:
     """Coordinates (..., k) in a motion, their rates, and the force and moment (..., k, 3) of a unit force."""
 
     s: Array
@@ -113,7 +113,7 @@ class CutTable:
         )
         self._joints = SimpleNamespace(**self.columns)
 
-    def measured(self, motion: AxisMotion) -> Measured:
+    def measured(self, motion: AxisMotion) -> CoordinateRates:
         """All coordinates in a motion of the axes, whose numbers may be complex."""
         work, parts = _Work(motion), [[], [], [], [], []]  # type: ignore[var-annotated]
         batch = motion.position.shape[:-2]
@@ -128,9 +128,9 @@ class CutTable:
             else np.zeros((*batch, 0, *shape[len(batch) :]))
             for part, shape in zip(parts, shapes, strict=True)
         ]
-        return Measured(*whole)
+        return CoordinateRates(*whole)
 
-    def jacobian(self, motion: AxisMotion, found: Measured) -> Array:
+    def jacobian(self, motion: AxisMotion, found: CoordinateRates) -> Array:
         """B = ds/dq (..., k, axes)."""
         z, p = motion.rotation[..., None, :-1, :, 2], motion.position[..., None, :-1, :]
         sign, turns = self.rows.sign[self.loop], self.tree.turns[:, None]
@@ -140,14 +140,14 @@ class CutTable:
         B: Array = sign * (along + about)
         return B
 
-    def resistance(self, found: Measured) -> Array:
+    def resistance(self, found: CoordinateRates) -> Array:
         """What springs and friction do to the coordinates, (..., k); Coulomb friction vanishes at rest."""
         c = self.columns
         force: Array = -c["k"] * (found.s - c["rest"]) - c["viscous"] * found.sd
         sign = np.sign(np.real(found.sd))
         return force - (c["coulomb"] + c["coulomb_bias"] * sign) * sign
 
-    def energy(self, found: Measured) -> Array:
+    def energy(self, found: CoordinateRates) -> Array:
         """Energy of the springs (J), (...)."""
         c = self.columns
         total: Array = (0.5 * c["k"] * (found.s - c["rest"]) ** 2).sum(axis=-1)
@@ -175,7 +175,7 @@ class CutForces:
     """
 
     table: CutTable
-    found: Measured
+    found: CoordinateRates
     force: Array
     torque: Array
     drives: Array

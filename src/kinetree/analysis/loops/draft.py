@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import AxisMotion
-from kinetree.analysis.loops.elimination import Program, elimination
+from kinetree.analysis.loops.elimination import EliminationPlan, elimination
 from kinetree.analysis.loops.rows import DIRECTION, LoopRows
 from kinetree.analysis.loops.segments import PRESENT, divided, seen_from
 from kinetree.kernels.layout import layout_rows
@@ -32,7 +32,7 @@ from kinetree.model.tree import Integers, Tree
 PATTERN_POSES = 4
 
 
-class Places(Protocol):
+class EntrySlots(Protocol):
     """Where entries lie: places of unknowns, slots of pairs of them, and one slot that is not read."""
 
     @property
@@ -229,7 +229,7 @@ class Draft:
             pb=rows.position_B,
         )
 
-    def row_tables(self, program: Places) -> tuple[Array, Array]:
+    def row_tables(self, program: EntrySlots) -> tuple[Array, Array]:
         """The tables of rows and of their entries."""
         rows, entries = self.rows, list[tuple[int, int, int, float]]()
         first, size, groups = [], [], []
@@ -271,7 +271,7 @@ class Draft:
         axis, slot, pivot, sign_ = (np.array(x) for x in zip(*entries, strict=True))
         return table, layout_rows(ENTRY, len(entries), axis=axis, slot=slot, pivot=pivot, sign=sign_)
 
-    def _places(self, program: Program) -> tuple[Array, Integers]:
+    def _places(self, program: EliminationPlan) -> tuple[Array, Integers]:
         """Slots of M in the order of the kernel, and where those of the segments' own motions begin."""
         slots, factors = list[int](), list[float]()
 

@@ -17,7 +17,7 @@ from kinetree.model.tree import Integers
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class EliminationPlan:
     """Slots and updates of the factorization A = L D L^T; unknowns are numbered in the order of elimination.
 
     ``place`` of each unknown (motions first, then rows); ``slot`` of each entry (larger, smaller place):
@@ -47,7 +47,7 @@ class Program:
         return self.slot[(a, b) if a > b else (b, a)]
 
 
-def elimination(pattern: list[set[int]], n_motions: int) -> Program:
+def elimination(pattern: list[set[int]], n_motions: int) -> EliminationPlan:
     """The program for a symmetric pattern of motions followed by rows."""
     order, after = _ordered(pattern, n_motions)
     n = len(order)
@@ -61,7 +61,7 @@ def elimination(pattern: list[set[int]], n_motions: int) -> Program:
         slot.update(((i, k), start + a) for a, i in enumerate(later))
         start += len(later)
     targets = [slot[i, j] for later in columns for a, i in enumerate(later) for j in later[: a + 1]]
-    return Program(
+    return EliminationPlan(
         place,
         slot,
         np.array(targets, dtype=np.int64),

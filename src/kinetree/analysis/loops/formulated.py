@@ -14,7 +14,7 @@ from kinetree.analysis.loops.rows import DIRECTION, POINT, LoopRows, cut_rows
 from kinetree.analysis.loops.sensitivity import LoopInverseDerivatives, chosen_joints, refuse_dependent
 from kinetree.analysis.loops.system import constraints, loop_rows, refuse_cut_forces, refuse_open_loops
 from kinetree.derivations import contract
-from kinetree.derivations.contract import Closed, Cut, Row
+from kinetree.derivations.contract import Closed, ConstraintRow, Cut
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 
@@ -27,7 +27,8 @@ def closed_of(mechanism: Mechanism) -> Closed:
     cuts = []
     for k, loop in enumerate(mechanism.loops):
         found = tuple(
-            Row(TYPES.get(one.type, contract.ROD), one.e, one.f, one.constant) for one in cut_rows(loop)
+            ConstraintRow(TYPES.get(one.type, contract.ROD), one.e, one.f, one.constant)
+            for one in cut_rows(loop)
         )
         places = [_placed(rows, k, side) for side in ("A", "B")]
         cuts.append(Cut(loop.name, int(rows.axis_A[k]), places[0], int(rows.axis_B[k]), places[1], found))

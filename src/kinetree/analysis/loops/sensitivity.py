@@ -48,7 +48,7 @@ Independent = Sequence[str] | None  # names of joints; those of `structure` if N
 
 
 @dataclass(frozen=True, eq=False)
-class Following:
+class MotionDirections:
     """How the whole motion changes along k directions of the independent joints, each (..., k, n_dof)."""
 
     q: Array
@@ -148,7 +148,7 @@ class InverseSlopes:
 
     independent: tuple[str, ...]
     found: Constraints
-    change: Following
+    change: MotionDirections
     tau: Array
     torque: Array
     dtau: Array
@@ -236,7 +236,7 @@ def _tree_slopes(
 
 def following(
     mechanism: Mechanism, found: Constraints, state: tuple[Array, Array, Array], chosen: Integers, unit: Array
-) -> Following:
+) -> MotionDirections:
     """Slopes of q, qd, qdd along directions of the independent joints, with the loops kept closed.
 
     ``unit`` (k, 3 mobility) are directions (dq_i, dqd_i, dqdd_i). J dq = 0, J dqd = -dJ qd and
@@ -262,7 +262,7 @@ def following(
     first = _slopes(mechanism, state, Direction(dq, still, still))
     dqd = completed(unit[:, k : 2 * k], (first.J @ state[1][..., None, :, None])[..., 0])
     second = _slopes(mechanism, state, Direction(dq, dqd, still))
-    return Following(dq, dqd, completed(unit[:, 2 * k :], second.second_rate), second)
+    return MotionDirections(dq, dqd, completed(unit[:, 2 * k :], second.second_rate), second)
 
 
 def _slopes(mechanism: Mechanism, state: tuple[Array, Array, Array], along: Direction) -> RowSlopes:
@@ -280,7 +280,7 @@ def _drive_slopes(
     mechanism: Mechanism,
     found: Constraints,
     tree: InverseDynamicsDerivatives,
-    change: Following,
+    change: MotionDirections,
     weights: Array,
 ) -> tuple[Array, Array, Array]:
     """The drives' torques (..., n_dof), their slopes and those of J^T lambda along the directions."""

@@ -296,7 +296,7 @@ class Subsystem:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class EquationBlock:
     """Equations of motion, by coordinate, and the unknowns that they give; ``after`` are earlier blocks.
 
     Unknowns are numbered: torques of the drives first, then multipliers of the kept rows.
@@ -313,7 +313,7 @@ class Blocks:
 
     drives: Integers
     kept: Integers
-    blocks: tuple[Block, ...]
+    blocks: tuple[EquationBlock, ...]
 
 
 _block_forms: WeakKeyDictionary[Tree, Blocks] = WeakKeyDictionary()
@@ -376,7 +376,7 @@ def _block_form(mechanism: Mechanism, J: Array) -> Blocks:
     return Blocks(driven, kept, _blocks(mechanism, whole))
 
 
-def _blocks(mechanism: Mechanism, pattern: Flags) -> tuple[Block, ...]:
+def _blocks(mechanism: Mechanism, pattern: Flags) -> tuple[EquationBlock, ...]:
     match = csgraph.maximum_bipartite_matching(scipy.sparse.csr_matrix(pattern), perm_type="row")
     if (match < 0).any():
         names = np.array(mechanism.joint_names)[mechanism.driven]
@@ -405,5 +405,5 @@ def _blocks(mechanism: Mechanism, pattern: Flags) -> tuple[Block, ...]:
         equations = np.flatnonzero(label == k)
         unknowns = np.array(sorted(unknown_of[int(i)] for i in equations), dtype=np.int64)
         after = tuple(sorted(place[x] for x in needs[k]))
-        found.append(Block(equations, unknowns, after))
+        found.append(EquationBlock(equations, unknowns, after))
     return tuple(found)

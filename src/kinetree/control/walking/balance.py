@@ -20,7 +20,7 @@ from kinetree.control.walking.compiled.memory import new_bodies, new_walk
 from kinetree.control.walking.compiled.tasks import ROW
 from kinetree.control.walking.compiled.tick import compiled_tick
 from kinetree.control.walking.diary import Diary
-from kinetree.control.walking.gait import Gait
+from kinetree.control.walking.gait import GaitNumbers
 from kinetree.control.walking.tables import axis_table, body_table, paths
 from kinetree.control.walking.walker import Walker
 from kinetree.errors import InputError, StopSimulation
@@ -36,7 +36,7 @@ class Balance:
     def __init__(
         self,
         walker: Walker,
-        gait: Gait,
+        gait: GaitNumbers,
         most: Array | None = None,
         wanted: Command | None = None,
         late: tuple[int, float] = (0, 0.0),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Gait:
+class GaitNumbers:
     """Lengths in L (stretched leg), times in 1 / w = sqrt(height / g), speed in sqrt(g L)."""
 
     speed: float

@@ -18,7 +18,7 @@ from kinetree.control.sampled import RunningLaw, SampledLaw
 from kinetree.control.structure import check_same_structure
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
-from kinetree.control.walking.gait import Gait
+from kinetree.control.walking.gait import GaitNumbers
 from kinetree.control.walking.standing import standing
 from kinetree.control.walking.walker import Walker, walker_of
 from kinetree.errors import InputError, shown
@@ -147,7 +147,7 @@ class WalkingLaw:
             seed=self.seed,
         )
 
-    def _gait(self, walker: Walker) -> Gait:
+    def _gait(self, walker: Walker) -> GaitNumbers:
         unit = math.sqrt(walker.gravity * walker.leg)
         command = Command(self.speed, self.heading)
         if walker.is_planar and command.turns:
@@ -163,7 +163,7 @@ class WalkingLaw:
             )
         usual = DEFAULT_SPEED if walker.has_soles else POINT_FEET_SPEED
         speed = usual if self.speed is None else command.speed_at(0.0, 0.0) / unit
-        return Gait(speed, self.step_time, self.clearance, self.width, self.height)
+        return GaitNumbers(speed, self.step_time, self.clearance, self.width, self.height)
 
 
 def _described(value: Any) -> Any:

@@ -29,7 +29,7 @@ from kinetree.derivations.denoc.frames import (
     DhTree,
     Links,
     Modules,
-    Placed,
+    PlacedAxes,
     Z,
     dh_tree,
     inward,
@@ -103,7 +103,7 @@ def joint_reactions(
 
 def _transmitted(
     dh: DhTree,
-    at: Placed,
+    at: PlacedAxes,
     order: tuple[Links, ...],
     rates: Rates,
     loads: Loads,
@@ -151,7 +151,7 @@ def mass_matrix(tree: Tree, q: Numbers, modules: Modules = None) -> Numbers:
     return numbers(entries, q).reshape(tree.n, tree.n)
 
 
-def _column(dh: DhTree, at: Placed, j: int, w: Wrench, entries: list[Entry]) -> None:
+def _column(dh: DhTree, at: PlacedAxes, j: int, w: Wrench, entries: list[Entry]) -> None:
     """Entries (i, j) and (j, i) for axis j and all its ancestors i."""
     n, i = len(dh.axes), j
     while True:

@@ -19,7 +19,7 @@ from kinetree.model.tree import WORLD_AXIS, Tree
 Partition = Sequence[Module] | Literal["links", "axes"] | None
 
 
-class Block(NamedTuple):
+class ModuleBlock(NamedTuple):
     """One module: its number, the axes whose twists it lists, its degrees of freedom, its parent's number."""
 
     number: int
@@ -28,7 +28,7 @@ class Block(NamedTuple):
     parent: int | None
 
 
-def blocks(mechanism: Mechanism, modules: Partition) -> tuple[Block, ...]:
+def blocks(mechanism: Mechanism, modules: Partition) -> tuple[ModuleBlock, ...]:
     """The blocks of a partition, parents first; modules without a degree of freedom have none."""
     tree = mechanism.tree
     if isinstance(modules, str):
@@ -42,7 +42,7 @@ def blocks(mechanism: Mechanism, modules: Partition) -> tuple[Block, ...]:
     found = []
     for number, axes in groups:
         rows = axes[-1:] if floating and number == BASE else axes
-        found.append(Block(number, rows, axes, number_of[int(tree.parent[axes[0]])]))
+        found.append(ModuleBlock(number, rows, axes, number_of[int(tree.parent[axes[0]])]))
     return tuple(found)
 
 
@@ -77,7 +77,7 @@ class DenocKinematics:
 
     tree: Tree
     q: Array
-    blocks: tuple[Block, ...]
+    blocks: tuple[ModuleBlock, ...]
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -119,10 +119,10 @@ class DenocKinematics:
 
     # ---- module level ----------------------------------------------------------------------------------
     @cached_property
-    def _by_number(self) -> dict[int | None, Block]:
+    def _by_number(self) -> dict[int | None, ModuleBlock]:
         return {block.number: block for block in self.blocks}
 
-    def block(self, i: int) -> Block:
+    def block(self, i: int) -> ModuleBlock:
         """The module of a number."""
         if i not in self._by_number:
             raise InputError(unknown_name("module", i, self._by_number))

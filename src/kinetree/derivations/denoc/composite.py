@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kinetree.derivations.contract import step
 from kinetree.derivations.denoc.entries import ZERO, Vector
-from kinetree.derivations.denoc.frames import DhTree, Placed
+from kinetree.derivations.denoc.frames import DhTree, PlacedAxes
 from kinetree.derivations.denoc.motion import Wrench
 from kinetree.derivations.denoc.screws import Composite
 from kinetree.model.tree import WORLD_AXIS
@@ -18,7 +18,7 @@ def kappa(M: Composite, turns: bool) -> Wrench:
     return (-across[0], -across[1], ZERO), (ZERO, ZERO, M.m)
 
 
-def join_parent(dh: DhTree, at: Placed, composite: list[Composite | None], j: int) -> None:
+def join_parent(dh: DhTree, at: PlacedAxes, composite: list[Composite | None], j: int) -> None:
     """M~_beta += A^T M~_j A (30M31A, and 0M9A for the sum)."""
     axis, M = dh.axes[j], composite[j]
     if axis.parent == WORLD_AXIS or M is None:

@@ -31,7 +31,7 @@ from kinetree.derivations.denoc.frames import (
     DhTree,
     Links,
     Modules,
-    Placed,
+    PlacedAxes,
     Z,
     dh_tree,
     inward,
@@ -113,7 +113,7 @@ def _checked(tree: Tree, qdd_joints: Any) -> DhTree:
     return dh
 
 
-def _positions(dh: DhTree, at: Placed, joints: tuple[Links, ...]) -> dict[int, Vector]:
+def _positions(dh: DhTree, at: PlacedAxes, joints: tuple[Links, ...]) -> dict[int, Vector]:
     """a_(0,k) of A_(k,0) = A_(k,beta) A_(beta,0): from the base's origin to the link's, in its frame."""
     found = {LINK: NULL}
     for j in outward(joints):
@@ -123,7 +123,12 @@ def _positions(dh: DhTree, at: Placed, joints: tuple[Links, ...]) -> dict[int, V
 
 
 def _joined(
-    dh: DhTree, at: Placed, j: int, a_0k: Vector, composite: list[Composite | None], wrenches: list[Wrench]
+    dh: DhTree,
+    at: PlacedAxes,
+    j: int,
+    a_0k: Vector,
+    composite: list[Composite | None],
+    wrenches: list[Wrench],
 ) -> Wrench:
     """kappa~_j = A_(k,0)^T kappa_j of an axis; w~ and M~ to its parent (Table 7.1, step 2, corrected)."""
     axis, M = dh.axes[j], composite[j]
@@ -140,7 +145,7 @@ def _joined(
 
 def _torques(
     dh: DhTree,
-    at: Placed,
+    at: PlacedAxes,
     joints: tuple[Links, ...],
     columns: dict[int, Wrench],
     wrenches: list[Wrench],
@@ -193,7 +198,7 @@ def _eliminated(tree: Tree, J: Any, b: Vector) -> Vector:
     return x_1, x_2, b[2] / J[2][2] - (u_13 * x_1 + u_23 * x_2)
 
 
-def _coordinates(dh: DhTree, at: Placed, wd: Vector, a: Vector) -> list[Entry]:
+def _coordinates(dh: DhTree, at: PlacedAxes, wd: Vector, a: Vector) -> list[Entry]:
     """qdd_0 of t_0 = P_0 qdd_0: the turns seen from the fifth axis, the slides from the third."""
     turning = (vector_to_child(at.screws[4], ALONG), ALONG, dh.axes[5].e)
     angular = _combination(dh, turning, vector_to_parent(at.screws[5], wd))

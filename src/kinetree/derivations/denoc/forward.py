@@ -23,7 +23,7 @@ from kinetree.derivations.denoc.frames import (
     DhTree,
     Links,
     Modules,
-    Placed,
+    PlacedAxes,
     Z,
     dh_tree,
     inward,
@@ -83,7 +83,7 @@ class Eliminated(NamedTuple):
 
 
 def _solved(
-    dh: DhTree, at: Placed, order: tuple[Links, ...], phi: list[Entry], eta: list[Wrench]
+    dh: DhTree, at: PlacedAxes, order: tuple[Links, ...], phi: list[Entry], eta: list[Wrench]
 ) -> list[Entry]:
     """Both recursions; ``eta`` (which is changed) holds eta~ of every axis, at first what w* gives."""
     articulated = [None if axis.M is None else axis.M.articulated for axis in dh.axes]
@@ -107,7 +107,7 @@ def _solved(
 
 
 def _eliminated(
-    dh: DhTree, at: Placed, j: int, phi: Entry, articulated: list[Articulated | None], eta: list[Wrench]
+    dh: DhTree, at: PlacedAxes, j: int, phi: Entry, articulated: list[Articulated | None], eta: list[Wrench]
 ) -> Eliminated:
     """Function_1 and function_2 of Table 6.2 for axis j, and what they add to the parent."""
     axis, M, (eta_t, eta_b) = dh.axes[j], articulated[j], eta[j]

@@ -139,14 +139,14 @@ def dh_tree(tree: Tree) -> DhTree:
     return _new_dh_tree(tree)
 
 
-class Placed(NamedTuple):
+class PlacedAxes(NamedTuple):
     """The axes at coordinates q: the screws to the parent, and the parent's arm to the origin."""
 
     screws: list[Screws]
     arms: list[Vector]
 
 
-def placed(dh: DhTree, q: Numbers) -> Placed:
+def placed(dh: DhTree, q: Numbers) -> PlacedAxes:
     """Joint angles, their sines and cosines; one addition each where q = 0 is not theta = 0 or b = 0."""
     screws: list[Screws] = []
     arms: list[Vector] = []
@@ -159,7 +159,7 @@ def placed(dh: DhTree, q: Numbers) -> Placed:
                 shift, arm = value + constant(axis.b), add(axis.arm, scale(value, axis.e))
             screws.append((Screw(turn, shift), *axis.fixed))
             arms.append(arm)
-    return Placed(screws, arms)
+    return PlacedAxes(screws, arms)
 
 
 def joint_turn(angle: Entry) -> Turn:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from kinetree.algebra.arrays import Array
-from kinetree.derivations.denoc.blocks import Block
+from kinetree.derivations.denoc.blocks import ModuleBlock
 from kinetree.derivations.denoc.matrices import DenocMatrices
 from kinetree.errors import InputError, listed, unknown_name
 
@@ -45,7 +45,7 @@ OF_AXES = {"A": (T, T), "M_k": (T, T), "p": (T,)}
 PAIRS = ("A", "A_bar", "A_hat", "I_bar", "U_bar", "U_inv_bar")
 
 
-class Side(NamedTuple):
+class MatrixSide(NamedTuple):
     """The rows, or the columns, of a matrix: what they are, their names and the modules they belong to."""
 
     kind: str
@@ -53,7 +53,7 @@ class Side(NamedTuple):
     modules: list[int]
 
 
-def sides(matrices: DenocMatrices, name: str, *where: int) -> list[Side]:
+def sides(matrices: DenocMatrices, name: str, *where: int) -> list[MatrixSide]:
     """Names of the rows and columns of a matrix; ``where`` are module or axis numbers for parts."""
     kinds = WHOLE | OF_MODULES | OF_AXES
     if name not in kinds:
@@ -63,7 +63,9 @@ def sides(matrices: DenocMatrices, name: str, *where: int) -> list[Side]:
         what = "axes" if name in OF_AXES else "modules"
         raise InputError(f"matrix '{name}' belongs to {wanted} {what}, got {listed(where)}")
     if name in OF_AXES:
-        return [Side(kind, *_axis(matrices, k)) for kind, k in zip(kinds[name], where * 2, strict=False)]
+        return [
+            MatrixSide(kind, *_axis(matrices, k)) for kind, k in zip(kinds[name], where * 2, strict=False)
+        ]
     if name in WHOLE:
         return [_side(matrices, kind, matrices.blocks) for kind in kinds[name]]
     found = [matrices.block(i) for i in where]
@@ -95,17 +97,17 @@ def labelled(matrices: DenocMatrices, name: str, *where: int) -> Any:
     return _xarray().DataArray(values, dims=dims, coords=coords, name=title)
 
 
-def _side(matrices: DenocMatrices, kind: str, blocks: Any) -> Side:
+def _side(matrices: DenocMatrices, kind: str, blocks: Any) -> MatrixSide:
     """Twist components or joints of some modules."""
     names, modules = [], []
-    block: Block
+    block: ModuleBlock
     for block in blocks:
         axes = block.rows if kind == T else block.columns
         own = [matrices.tree.axis_names[k] for k in axes]
         own = [f"{axis}.{c}" for axis in own for c in TWIST] if kind == T else own
         names.extend(own)
         modules.extend([block.number] * len(own))
-    return Side(kind, names, modules)
+    return MatrixSide(kind, names, modules)
 
 
 def _axis(matrices: DenocMatrices, k: int) -> tuple[list[str], list[int]]:

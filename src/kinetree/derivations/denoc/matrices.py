@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.derivations.denoc.blocks import (
-    Block,
     DenocKinematics,
+    ModuleBlock,
     Partition,
     blocks,
     cross_tensor,
@@ -177,7 +177,7 @@ class DenocMatrices(DenocKinematics):
                 M_hat[block.parent] = M_hat[block.parent] + A.T @ (M_hat[i] - psi @ psi_hat.T) @ A
         return found
 
-    def _check(self, block: Block, pivot: Array) -> None:
+    def _check(self, block: ModuleBlock, pivot: Array) -> None:
         """Refuse a block pivot that is singular beside the inertia that its joints move."""
         gross = gross_inertia(self.tree)[list(block.columns)]
         scale = 1.0 / np.sqrt(np.where(gross > 0.0, gross, 1.0))

@@ -25,7 +25,7 @@ from kinetree.derivations.denoc.entries import (
     sub,
     times,
 )
-from kinetree.derivations.denoc.frames import DhAxis, DhTree, Links, Placed, Z, outward
+from kinetree.derivations.denoc.frames import DhAxis, DhTree, Links, PlacedAxes, Z, outward
 from kinetree.derivations.denoc.screws import CYCLES, Composite, Turn, turned_back, vector_to_child
 from kinetree.kernels.number import sign
 from kinetree.model.tree import WORLD_AXIS, Tree
@@ -34,7 +34,7 @@ Wrench = tuple[Vector, Vector]  # moment n and force f, about the origin and in 
 NO_WRENCH: Wrench = (NULL, NULL)
 
 
-class Spin(NamedTuple):
+class SpinMatrix(NamedTuple):
     """The matrix varpi = (omega-dot x 1) + (omega x 1)(omega x 1) and the products in it.
 
     [Shah2013], eq. A.26.
@@ -51,11 +51,11 @@ class LinkMotions(NamedTuple):
     w: list[Vector]
     wd: list[Vector]
     a: list[Vector]
-    spin: list[Spin | None]
+    spin: list[SpinMatrix | None]
 
 
 def motion(
-    dh: DhTree, at: Placed, order: tuple[Links, ...], qd: list[Entry], qdd: list[Entry]
+    dh: DhTree, at: PlacedAxes, order: tuple[Links, ...], qd: list[Entry], qdd: list[Entry]
 ) -> LinkMotions:
     """t_j and t-dot_j, outward ([Shah2013], eqs. 4.11 and 6.3).
 
@@ -89,7 +89,7 @@ def motion(
     return found
 
 
-def spin_of(axis: DhAxis, found: LinkMotions, j: int) -> Spin:
+def spin_of(axis: DhAxis, found: LinkMotions, j: int) -> SpinMatrix:
     """The spin of an axis, computed when it is first needed (6M9A)."""
     spin = found.spin[j]
     if spin is None:
@@ -99,7 +99,7 @@ def spin_of(axis: DhAxis, found: LinkMotions, j: int) -> Spin:
     return spin
 
 
-def _spin(w: Vector, wd: Vector) -> Spin:
+def _spin(w: Vector, wd: Vector) -> SpinMatrix:
     squares = (w[0] * w[0], w[1] * w[1], w[2] * w[2])
     w_11, w_22, w_33 = squares
     w_23, w_31, w_12 = products = (w[1] * w[2], w[2] * w[0], w[0] * w[1])
@@ -108,7 +108,7 @@ def _spin(w: Vector, wd: Vector) -> Spin:
         (w_12 + wd[2], -(w_33 + w_11), w_23 - wd[0]),
         (w_31 - wd[1], w_23 + wd[0], -(w_22 + w_11)),
     )
-    return Spin(matrix, squares, products)
+    return SpinMatrix(matrix, squares, products)
 
 
 # ---- wrenches -------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def inertia_wrenches(
     return wrenches
 
 
-def _moment(k: int, M: Composite, found: LinkMotions, j: int, spin: Spin) -> Entry:
+def _moment(k: int, M: Composite, found: LinkMotions, j: int, spin: SpinMatrix) -> Entry:
     """A component of n = J omega-dot + omega x J omega + m d x o-ddot (7M7A, eqs. A.27 and A.28).
 
     The three rows of A.28 are one formula with the axes exchanged in turn, which its second row as printed
@@ -151,12 +151,12 @@ def _moment(k: int, M: Composite, found: LinkMotions, j: int, spin: Spin) -> Ent
     return own - (M.rho[i_] * a[j_] - M.rho[j_] * a[i_])
 
 
-def _force(M: Composite, a: Vector, spin: Spin) -> Vector:
+def _force(M: Composite, a: Vector, spin: SpinMatrix) -> Vector:
     """f = m o-ddot + varpi m d (12M9A)."""
     return sub(scale(M.m, a), times(spin.matrix, M.rho))
 
 
-def load_wrenches(dh: DhTree, at: Placed, loads: Loads) -> dict[int, Wrench]:
+def load_wrenches(dh: DhTree, at: PlacedAxes, loads: Loads) -> dict[int, Wrench]:
     """External loads on each axis, turned from the world into its frame (eqs. 5.14 and 5.15)."""
     found: dict[int, Wrench] = {}
     with step("loads"):

@@ -11,7 +11,7 @@ from kinetree.motion.outcome.beyond import beyond_limits
 from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, strained
 from kinetree.motion.outcome.ended import BETWEEN_SAMPLES, sentence
 from kinetree.motion.outcome.hints import detouring, swinging, too_weak, undriven, whirling
-from kinetree.motion.outcome.verify import Check, Violation
+from kinetree.motion.outcome.verify import Verification, Violation
 from kinetree.motion.problem.instants import GaussSamples, given_samples
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
@@ -55,7 +55,7 @@ def explained(
     problem: Problem,
     x: Array,
     outcome: Outcome,
-    check: Check,
+    check: Verification,
     active: list[ActiveBound],
     allowed: float = BETWEEN_SAMPLES,
 ) -> Explanation:
@@ -107,7 +107,7 @@ def _reached_duration(problem: Problem, outcome: Outcome) -> Iterator[str]:
             yield f"duration: {side} bound {bound:g} s reached{hint}"
 
 
-def _finer(problem: Problem, outcome: Outcome, check: Check) -> Iterator[str]:
+def _finer(problem: Problem, outcome: Outcome, check: Verification) -> Iterator[str]:
     """What to do if the motion changes so fast within a segment that its cost depends on where one looks.
 
     Where the quadrature has nodes by phase, they are too few, however short the segments are.
@@ -137,14 +137,14 @@ def _smoothed(problem: Problem, outcome: Outcome) -> Iterator[str]:
         )
 
 
-def objective_apart(problem: Problem, outcome: Outcome, check: Check) -> float:
+def objective_apart(problem: Problem, outcome: Outcome, check: Verification) -> float:
     """By how much the objective of the search and the recomputed one differ, relatively."""
     stated = problem.program.cost(outcome.z)
     return abs(stated - check.objective) / max(abs(check.objective), outcome.least, 1e-12)
 
 
 def _advice(
-    problem: Problem, outcome: Outcome, check: Check, violated: list[Violation], x: Array
+    problem: Problem, outcome: Outcome, check: Verification, violated: list[Violation], x: Array
 ) -> Iterator[str]:
     if outcome.status is Status.SOLVED:
         if any(v.between for v in violated):

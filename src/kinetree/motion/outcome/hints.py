@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import listed
 from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, allowed, holding_torques, limits_of, torque_limits
-from kinetree.motion.outcome.verify import Check, Violation
+from kinetree.motion.outcome.verify import Verification, Violation
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.start import straight_line
 from kinetree.motion.terms.apart import KeepApart, KeepOutBox
@@ -24,7 +24,7 @@ QUICKEST, DURATIONS = 0.2, 24  # of the straight motion beside the one found: th
 BEYOND = 1e-3  # of a torque limit by which a pose must be too heavy
 
 
-def whirling(problem: Problem, check: Check) -> Iterator[str]:
+def whirling(problem: Problem, check: Verification) -> Iterator[str]:
     """Joints without limits that go round and round: light bodies that others push themselves off."""
     setting, known = problem.setting, problem.known_positions()
     limited = {
@@ -46,7 +46,7 @@ def whirling(problem: Problem, check: Check) -> Iterator[str]:
         )
 
 
-def swinging(problem: Problem, x: Array, check: Check) -> Iterator[str]:
+def swinging(problem: Problem, x: Array, check: Verification) -> Iterator[str]:
     """Poses on the way that are too heavy to hold: each number of swings has a best motion of its own."""
     if problem.acting:
         return  # forces that are sought may hold them

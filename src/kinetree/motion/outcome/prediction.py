@@ -18,7 +18,7 @@ from kinetree.motion.outcome.active import ActiveBound, active_bounds
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import Explanation, explained
 from kinetree.motion.outcome.loop_forces import LoopForcesFound, loop_forces
-from kinetree.motion.outcome.verify import Check, Violation
+from kinetree.motion.outcome.verify import Verification, Violation
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.result.result import Result
@@ -48,7 +48,7 @@ class Prediction(Ended):
     problem: Problem
     x: Array
     outcome: Outcome
-    check: Check
+    check: Verification
     seconds: float
     trials: list[Trial]
     asked: Mapping[str, Any] = field(default_factory=dict)

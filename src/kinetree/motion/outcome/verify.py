@@ -12,7 +12,7 @@ from kinetree.motion.problem.instants import GaussSamples, given_samples
 from kinetree.motion.problem.problem import Problem, quadrature, spread
 from kinetree.motion.program.blocks import distinct_parts
 from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Changes, LinearRows, Rows, Steps, unit_of
+from kinetree.motion.terms.contract import Changes, LinearRows, Rows, SampleChanges, unit_of
 
 FINE = 10  # points per segment between which nothing is looked for
 GAUSS = 6  # points per segment of the quadrature that recomputes the objective
@@ -46,7 +46,7 @@ class Violation:
 
 
 @dataclass(eq=False)
-class Check:
+class Verification:
     """Objective recomputed, the fine grid (s, q, qd, qdd, tau), and the worst violation of every family.
 
     ``curves`` are samples of the further blocks of unknowns there, (m, k) by name.
@@ -78,7 +78,7 @@ def fine_grid(problem: Problem) -> Array:
     return np.union1d(spread(problem.setting.bases, FINE), problem.setting.samples)
 
 
-def verified(problem: Problem, x: Array) -> Check:
+def verified(problem: Problem, x: Array) -> Verification:
     """All constraints at their samples and between them, and the objective by another quadrature."""
     setting = problem.setting
     fine = fine_grid(problem)
@@ -114,7 +114,7 @@ def verified(problem: Problem, x: Array) -> Check:
         if isinstance(linear, LinearRows):
             found += _linear_violation(linear, x, T)
     motion, own = evaluation.motion.part(parts[0]), setting.own
-    return Check(
+    return Verification(
         T * mean + changes,
         fine,
         motion.q[:, own],
@@ -148,10 +148,10 @@ def holds_throughout(rows: Rows, problem: Problem) -> bool:
     return rows.s is problem.setting.samples or np.array_equal(rows.s, problem.basis.breaks)
 
 
-def _exceeded(rows: Rows | Steps, at: At, T: float, *, between: bool) -> list[Violation]:
+def _exceeded(rows: Rows | SampleChanges, at: At, T: float, *, between: bool) -> list[Violation]:
     """The worst violation of each labeled number."""
     values, s = rows.function.values(at), at.s
-    if isinstance(rows, Steps):
+    if isinstance(rows, SampleChanges):
         values = np.diff(values, axis=0) / (T * np.diff(s)[:, None])
         s, scale = s[:-1], np.abs(rows.upper)
     else:

@@ -24,7 +24,7 @@ JOINTS = "position"
 Limits = str | Sequence[str] | None
 
 
-class Kind(NamedTuple):
+class LimitKind(NamedTuple):
     """A kind of limits: its name, the term that enforces it, the limits of mechanisms, its units."""
 
     name: str
@@ -34,9 +34,9 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("effort", TorqueLimits, ("effort_limit",), ("N m", "N")),
-    Kind("velocity", VelocityLimits, ("velocity_limit",), ("rad/s", "m/s")),
-    Kind(JOINTS, JointLimits, ("lower", "upper"), ("rad", "m")),
+    LimitKind("effort", TorqueLimits, ("effort_limit",), ("N m", "N")),
+    LimitKind("velocity", VelocityLimits, ("velocity_limit",), ("rad/s", "m/s")),
+    LimitKind(JOINTS, JointLimits, ("lower", "upper"), ("rad", "m")),
 )
 
 

@@ -30,7 +30,7 @@ class Axes(NamedTuple):
     position: Array  # (m, n + 1, 3)
 
 
-class Frames:
+class AxisFrames:
     """Frames of all axes at the samples of a motion, and which coordinates move."""
 
     def __init__(self, mechanism: Mechanism, moving: Integers, q: Array, qd: Array) -> None:
@@ -40,9 +40,9 @@ class Frames:
         self.qd = all_rates(tree, qd)
         self.known: dict[tuple[Place, str], Any] = {}  # of places, each computed once
 
-    def part(self, part: slice, moving: Integers | None = None) -> Frames:
+    def part(self, part: slice, moving: Integers | None = None) -> AxisFrames:
         """Frames at some of the samples, computed for all at once; other coordinates may count as moving."""
-        some = Frames.__new__(Frames)
+        some = AxisFrames.__new__(AxisFrames)
         some.mechanism, some.moving = self.mechanism, self.moving if moving is None else moving
         some.qd, some.known = self.qd[part], {}
         some.axes = Axes(self.axes.rotation[part], self.axes.position[part])
@@ -91,7 +91,7 @@ class Place:
         self._path = np.array(self.path, dtype=np.int64)
         self._places: tuple[Integers, Integers] | None = None  # what moves, and where the path is among it
 
-    def _axes(self, frames: Frames) -> tuple[Any, ...]:
+    def _axes(self, frames: AxisFrames) -> tuple[Any, ...]:
         """What compiled derivatives need of the axes and of the point."""
         if self._places is None or self._places[0] is not frames.moving:
             number = np.full(frames.mechanism.tree.n, -1)
@@ -100,27 +100,27 @@ class Place:
         x, axes = self.position_of(frames), frames.axes
         return axes.rotation, axes.position, self._path, self.turns, self._places[1], x, self.direction
 
-    def position_of(self, frames: Frames) -> Array:
+    def position_of(self, frames: AxisFrames) -> Array:
         """Where it is in the world, (m, 3)."""
         return self._known(frames, "position", self._position)
 
-    def _known(self, frames: Frames, what: str, compute: Callable[[Frames], T]) -> T:
+    def _known(self, frames: AxisFrames, what: str, compute: Callable[[AxisFrames], T]) -> T:
         key = self, what
         if key not in frames.known:
             frames.known[key] = compute(frames)
         found: T = frames.known[key]
         return found
 
-    def _position(self, frames: Frames) -> Array:
+    def _position(self, frames: AxisFrames) -> Array:
         inside = self.rotation @ self.local
         R, p = frames.axes.rotation[:, self.axis], frames.axes.position[:, self.axis]
         return R @ inside if self.direction else R @ (inside + self.position) + p
 
-    def _axis_columns(self, frames: Frames) -> tuple[Array, Array]:
+    def _axis_columns(self, frames: AxisFrames) -> tuple[Array, Array]:
         """Angular velocity and velocity per unit joint rate of every axis on the path, (m, k, 3) each."""
         return self._known(frames, "columns", self._computed_columns)
 
-    def _computed_columns(self, frames: Frames) -> tuple[Array, Array]:
+    def _computed_columns(self, frames: AxisFrames) -> tuple[Array, Array]:
         z = frames.axes.rotation[..., 2][:, self.path]
         w = np.where(self.turns[:, None], z, 0.0)
         x = self.position_of(frames)[:, None]
@@ -129,11 +129,11 @@ class Place:
         arm = x - frames.axes.position[:, self.path]
         return w, np.where(self.turns[:, None], cross(z, arm), z)
 
-    def slopes(self, frames: Frames) -> Array:
+    def slopes(self, frames: AxisFrames) -> Array:
         """d position / dq of the moving coordinates, (m, 3, n)."""
         return self._known(frames, "slopes", self._computed_slopes)
 
-    def _computed_slopes(self, frames: Frames) -> Array:
+    def _computed_slopes(self, frames: AxisFrames) -> Array:
         if not self.path:
             return np.zeros((len(frames.qd), 3, len(frames.moving)))
         if frames.mechanism.tree.coupling is None:
@@ -143,7 +143,7 @@ class Place:
         _, J = self._axis_columns(frames)
         return frames.carried(np.swapaxes(J, 1, 2), self.path)
 
-    def bend(self, frames: Frames, weight: Array) -> Array:
+    def bend(self, frames: AxisFrames, weight: Array) -> Array:
         """Second derivatives of weight . position with respect to q, (m, n, n); weight (m, 3)."""
         if not self.path:
             n = len(frames.moving)
@@ -158,7 +158,7 @@ class Place:
         rows = frames.carried(H, self.path)
         return frames.carried(np.swapaxes(rows, 1, 2), self.path)
 
-    def change(self, frames: Frames, weight: Array) -> Array:
+    def change(self, frames: AxisFrames, weight: Array) -> Array:
         """d(J weight) / dq for weights (m, n) of the moving coordinates, (m, 3, n)."""
         if not self.path:
             return np.zeros((len(weight), 3, len(frames.moving)))
@@ -174,20 +174,20 @@ class Place:
         return frames.carried(np.swapaxes(cross(w, outer) + cross(inner, J), 1, 2), self.path)
 
 
-class Spin(Place):
+class BodySpin(Place):
     """How a body rotates: its angular velocity by joint rates, with derivatives."""
 
     def __init__(self, mechanism: Mechanism, body: str) -> None:
         super().__init__(mechanism, body, (0.0, 0.0, 0.0), direction=True)
 
-    def slopes(self, frames: Frames) -> Array:
+    def slopes(self, frames: AxisFrames) -> Array:
         """Angular velocity per unit rate of the moving coordinates, (m, 3, n)."""
         if not self.path:
             return np.zeros((len(frames.qd), 3, len(frames.moving)))
         w, _ = self._axis_columns(frames)
         return frames.carried(np.swapaxes(w, 1, 2), self.path)
 
-    def change(self, frames: Frames, weight: Array) -> Array:
+    def change(self, frames: AxisFrames, weight: Array) -> Array:
         """d(J_w weight) / dq for weights (m, n), (m, 3, n): dw_j / dq_i = w_i x w_j for i before j."""
         if not self.path:
             return np.zeros((len(weight), 3, len(frames.moving)))

@@ -13,7 +13,7 @@ from kinetree.motion.program.blocks import Block, RowBlock, Sampled
 from kinetree.motion.program.changes import ChangeBlock
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.linearised import Linearised, SortedEntries, SparseLinearised
-from kinetree.motion.program.torque_map import Form, Link, TorqueMap
+from kinetree.motion.program.torque_map import SquaredChanges, SquaredForces, TorqueMap
 from kinetree.motion.terms.functions import MotionSquares, Torque, TorqueEnergy, TorqueSum
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Structure:
         self.forms = [(w, x) for w, x in program.integrands if isinstance(x.function, MotionSquares)]
         self.further = len(self.energies) + len(self.forms) < len(program.integrands)
         self._constant: Array | None = None
-        self._squared_changes: Form | None = None
+        self._squared_changes: SquaredForces | None = None
         self._select_others()
 
     def _select_others(self) -> None:
@@ -118,10 +118,10 @@ class Structure:
             self._constant = self.program.hessian_of(at, self.forms)
         return self._constant
 
-    def energy_weights(self, at: Evaluation) -> Form:
+    def energy_weights(self, at: Evaluation) -> SquaredForces:
         """What the objective's energies and rates of torques add to the squares, times the scale."""
         program = self.program
-        form = Form(self.map.count, at.tau.shape[1])
+        form = SquaredForces(self.map.count, at.tau.shape[1])
         share = program.scale * at.motion.duration
         for weight, sampled in self.energies:
             function = sampled.function
@@ -132,14 +132,14 @@ class Structure:
             ] * bends
         if program.changes:
             if self._squared_changes is None:
-                self._squared_changes = Form(*form.weights.shape)
+                self._squared_changes = SquaredForces(*form.weights.shape)
                 for changes in program.changes:
                     self._add_changes(self._squared_changes, changes)
             known = self._squared_changes
             form.links, form.between, form.scale = program.scale * known.links, known.between, program.scale
         return form
 
-    def _add_changes(self, form: Form, changes: ChangeBlock) -> None:
+    def _add_changes(self, form: SquaredForces, changes: ChangeBlock) -> None:
         function = changes.sampled.function
         assert isinstance(function, TorqueSum)
         size, forces, part = np.diagonal(function.matrix(np.zeros(0))), function.rows, changes.part
@@ -158,11 +158,11 @@ class Structure:
                     forces[changes.after],
                     changes.signs * size[changes.after] / size,
                 )
-                form.between.append(Link(self.map, here, part.start, after, sign, full))
+                form.between.append(SquaredChanges(self.map, here, part.start, after, sign, full))
                 continue
             known = next((x for x in form.between if x.here == here and x.there == here + 1), None)
             if known is None:
-                form.between.append(Link(self.map, here, here + 1, after, sign, full))
+                form.between.append(SquaredChanges(self.map, here, here + 1, after, sign, full))
             else:  # another term's changes between the same instants
                 known.root = np.sqrt(known.root**2 + full)
 

@@ -13,7 +13,7 @@ from kinetree.motion.compiled.assembly import compiled, pull_entries, weigh
 from kinetree.motion.problem.presolve import Flags, Linear
 from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.terms.contract import TORQUE, Acting, Chained, Function, Quantity, Rows, Steps
+from kinetree.motion.terms.contract import TORQUE, Acting, Chained, Function, Quantity, Rows, SampleChanges
 
 NUMBER = np.dtype(np.float64).itemsize
 
@@ -24,7 +24,7 @@ class Sampled:
     ``moves`` says whether it depends on the motion, ``curves`` are the further blocks that it depends on.
     """
 
-    def __init__(self, function: Quantity, part: slice, places: Places) -> None:
+    def __init__(self, function: Quantity, part: slice, places: UnknownPlaces) -> None:
         self.function, self.part = function, part
         self.moves = MOTION in function.reads or TORQUE in function.reads
         self.curves = places.curves_read(function)
@@ -64,7 +64,7 @@ class Sampled:
         self.function.bend(At(evaluation, self.part), weight)
 
 
-class Places:
+class UnknownPlaces:
     """Where derivatives by control points of each sample go among the unknowns; -1 where one is fixed.
 
     ``columns`` (m, p + 1, n) are places in x of the motion's control points, ``place`` (size,) leads from x
@@ -112,7 +112,7 @@ class Places:
 class RowBlock:
     """Rows lower <= f(s) <= upper, sample by sample, divided by the function's scale."""
 
-    def __init__(self, rows: Rows, part: slice, places: Places) -> None:
+    def __init__(self, rows: Rows, part: slice, places: UnknownPlaces) -> None:
         self.sampled, self.source, self.part = Sampled(rows.function, part, places), rows, part
         m, k = part.stop - part.start, rows.function.size
         self.shape, self.count = (m, k), m * k
@@ -175,7 +175,7 @@ class RowBlock:
 class StepBlock:
     """Rows f(s+) - f(s) - upper T ds <= 0 and f(s+) - f(s) - lower T ds >= 0, divided by the bounds."""
 
-    def __init__(self, steps: Steps, part: slice, places: Places) -> None:
+    def __init__(self, steps: SampleChanges, part: slice, places: UnknownPlaces) -> None:
         self.sampled, self.source, self.part = Sampled(steps.function, part, places), steps, part
         m, k = part.stop - part.start - 1, steps.function.size
         self.shape, self.count = (m, k), 2 * m * k
@@ -187,7 +187,7 @@ class StepBlock:
         self.upper = np.concatenate([0.0 * ds + np.zeros(k), none]).ravel()
         self._map(places, m, k)
 
-    def _map(self, places: Places, m: int, k: int) -> None:
+    def _map(self, places: UnknownPlaces, m: int, k: int) -> None:
         """Neighboring samples share control points: sum what falls on the same entry."""
         one = np.arange(m * k).reshape(m, 1, k, 1)
         here, there = [], []

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.motion.program.blocks import Places, Sampled, pulled
+from kinetree.motion.program.blocks import Sampled, UnknownPlaces, pulled
 from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.terms.contract import Changes
 
@@ -29,7 +29,7 @@ class ChangeBlock:
         weight: float,
         changes: Changes,
         part: slice,
-        places: Places,
+        places: UnknownPlaces,
         duration: float | None,
         mean: bool = False,
     ) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.loops.closure import Following
+from kinetree.analysis.loops.closure import ClosureDerivatives
 from kinetree.motion.compiled.assembly import add_outer, compiled
-from kinetree.motion.problem.places import Frames
+from kinetree.motion.problem.places import AxisFrames
 from kinetree.motion.problem.profile import PAIRS, RATES, Grid, ProfileMotion
 from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.mechanics import Mechanics
@@ -42,8 +42,8 @@ class Evaluation:
         self.z = x  # the free unknowns of x, set by who made it
         self.mean: tuple[float, float] | None = None  # of the objective's integrands, once it is asked for
         self.mean_slopes: tuple[Array, Array] | None = None
-        self._frames: dict[tuple[int, int], Frames] = {}
-        self._shifted: dict[float, Frames] = {}
+        self._frames: dict[tuple[int, int], AxisFrames] = {}
+        self._shifted: dict[float, AxisFrames] = {}
         self._rows: Array | None = None
         self.linearised: Linearised | None = None  # the rows, once they are asked for
         self._curves: dict[str, Array] = {}
@@ -64,7 +64,7 @@ class Evaluation:
         return np.stack([x[:, profiles.varying] for x in (q, qd, qdd)], axis=1)
 
     @cached_property
-    def following(self) -> Following | None:
+    def following(self) -> ClosureDerivatives | None:
         """How coordinates follow those of splines where loops are closed; None where all have splines."""
         closure = self.grid.profiles.closure
         motion = self.motion
@@ -86,7 +86,7 @@ class Evaluation:
         return [wrench for load in self.mechanics.acting for wrench in load.wrenches(at)]
 
     @cached_property
-    def all_frames(self) -> Frames:
+    def all_frames(self) -> AxisFrames:
         """Frames of all axes where torques are known, with derivatives by all coordinates."""
         return self._every_frame.part(self.dynamic, self.mechanics.every)
 
@@ -164,7 +164,7 @@ class Evaluation:
                 load.add_torques(self.everywhere, found)
         return -found
 
-    def frames(self, part: slice) -> Frames:
+    def frames(self, part: slice) -> AxisFrames:
         """Frames of all axes at some of the samples."""
         key = (part.start, part.stop)
         if key not in self._frames:
@@ -172,15 +172,15 @@ class Evaluation:
         return self._frames[key]
 
     @cached_property
-    def _every_frame(self) -> Frames:
+    def _every_frame(self) -> AxisFrames:
         """Frames of all axes at all samples, computed once."""
         return self.mechanics.frames(self.motion)
 
-    def shifted(self, time: float) -> Frames:
+    def shifted(self, time: float) -> AxisFrames:
         """Frames of all axes at all samples, as if all went on at their velocities for so long (s)."""
         if time not in self._shifted:
             motion, mechanics = self.motion, self.mechanics
-            self._shifted[time] = Frames(
+            self._shifted[time] = AxisFrames(
                 mechanics.mechanism, mechanics.moving, motion.q + time * motion.qd, motion.qd
             )
         return self._shifted[time]
@@ -278,12 +278,12 @@ class At:
         return self.evaluation.curve(name)[self.part]
 
     @property
-    def frames(self) -> Frames:
+    def frames(self) -> AxisFrames:
         """Frames of all axes."""
         return self.evaluation.frames(self.part)
 
     @property
-    def all_frames(self) -> Frames:
+    def all_frames(self) -> AxisFrames:
         """Frames of all axes, with derivatives by all coordinates; only for all samples."""
         return self.evaluation.all_frames
 

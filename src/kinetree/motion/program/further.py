@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.unknowns import MOTION, Instants
-from kinetree.motion.program.blocks import Places
+from kinetree.motion.program.blocks import UnknownPlaces
 from kinetree.motion.program.evaluation import Evaluation
 
 Pair = tuple[str, str]
@@ -22,7 +22,7 @@ Pair = tuple[str, str]
 class FurtherCurvature:
     """Entries (``rows``, ``columns``) of the lower triangle that belong to further blocks, and their sums."""
 
-    def __init__(self, instants: Instants, places: Places, n: int) -> None:
+    def __init__(self, instants: Instants, places: UnknownPlaces, n: int) -> None:
         self.instants, self.places = instants, places
         names = list(instants.curves)
         own = {MOTION: places.columns} | {name: places.curves[name] for name in names}

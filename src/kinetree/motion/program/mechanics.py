@@ -23,7 +23,7 @@ from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.compiled.assembly import add_load_torques, add_torque_blocks, compiled
-from kinetree.motion.problem.places import Frames
+from kinetree.motion.problem.places import AxisFrames
 from kinetree.motion.problem.profile import ProfileMotion
 from kinetree.state import Wrench
 
@@ -64,9 +64,9 @@ class Mechanics:
             self._known[key] = Repeated(kernel, self.mechanism.tree, count)
         return self._known[key]
 
-    def frames(self, motion: ProfileMotion) -> Frames:
+    def frames(self, motion: ProfileMotion) -> AxisFrames:
         """Frames of all axes."""
-        return Frames(self.mechanism, self.moving, motion.q, motion.qd)
+        return AxisFrames(self.mechanism, self.moving, motion.q, motion.qd)
 
     def torques(self, motion: ProfileMotion, pushes: Pushes = ()) -> Array:
         """Torques of all coordinates, (m, n_dof)."""

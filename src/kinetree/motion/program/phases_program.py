@@ -27,7 +27,7 @@ ROUNDING = 1e-14  # part of the terms of a sum that is left where they cancel
 JUNCTION, TOTAL = "junction of phases", "duration of all phases"
 
 
-class Side:
+class PhaseEnd:
     """q^(r) / T^r of one joint at an end of a phase, as a function of the phase's free unknowns z.
 
     ``columns`` (k,) are the unknowns with influence, the duration last; none if it is at ``rest`` anyway.
@@ -76,13 +76,13 @@ class Side:
         return np.append(points, r * (r + 1) * self.value(z) / T**2)
 
 
-class Tie(NamedTuple):
+class PhaseTie(NamedTuple):
     """One condition: sign times the end of phase ``before``, with a jump, is the start of phase ``after``."""
 
     before: int
     after: int
-    first: Side
-    second: Side
+    first: PhaseEnd
+    second: PhaseEnd
     jump: float
     sign: float
 
@@ -107,7 +107,7 @@ class Meeting:
         jumps: Mapping[tuple[int, int], float | None],
         partners: Mapping[int, tuple[int, float]],
     ) -> None:
-        self.ties: list[Tie] = []
+        self.ties: list[PhaseTie] = []
         self.labels: list[str] = []
         before, after = (problems[k] for k in places)
         names = before.mechanism.joint_names
@@ -119,9 +119,9 @@ class Meeting:
                 jump = jumps.get((joint, rate), 0.0)
                 if jump is None:
                     continue
-                a, b = Side(before, joint, rate, 1.0), Side(after, partner, rate, 0.0)
+                a, b = PhaseEnd(before, joint, rate, 1.0), PhaseEnd(after, partner, rate, 0.0)
                 if len(a.columns) or len(b.columns):
-                    self.ties.append(Tie(*places, a, b, jump, sign))
+                    self.ties.append(PhaseTie(*places, a, b, jump, sign))
                     self.labels.append(f"{NAMES[rate]} of {name}, phases {numbers}")
                 elif abs(sign * a.value(z1) + jump - b.value(z2)) > SAME:
                     meant = f", with a jump of {jump:g} between" if jump else ""

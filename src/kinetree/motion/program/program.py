@@ -31,10 +31,10 @@ from kinetree.motion.program.block_linearised import (
 )
 from kinetree.motion.program.blocks import (
     Block,
-    Places,
     RowBlock,
     Sampled,
     StepBlock,
+    UnknownPlaces,
     distinct_parts,
     pulled,
 )
@@ -105,7 +105,7 @@ class Program(NonlinearProgram):
             self.linear_terms, unknowns.size, unknowns.fixed(), unknowns.bounds, unknowns.sizes
         )
         self.free = np.flatnonzero(self.linear.free)
-        places = Places(self.instants, self.linear, acting)
+        places = UnknownPlaces(self.instants, self.linear, acting)
         self.places = places
         self.blocks: list[Block] = [
             RowBlock(x, part, places) if isinstance(x, Rows) else StepBlock(x, part, places)

@@ -27,7 +27,7 @@ from kinetree.motion.compiled.blocks import (
 )
 from kinetree.motion.problem.presolve import Linear
 from kinetree.motion.problem.unknowns import Instants
-from kinetree.motion.program.blocks import Places
+from kinetree.motion.program.blocks import UnknownPlaces
 from kinetree.motion.program.evaluation import Evaluation
 
 
@@ -35,7 +35,7 @@ class TorqueMap:
     """Which unknowns forces at the first ``count`` samples depend on: ``columns`` (count, l), -1: none."""
 
     def __init__(
-        self, instants: Instants, places: Places, linear: Linear, curves: Sequence[str], count: int
+        self, instants: Instants, places: UnknownPlaces, linear: Linear, curves: Sequence[str], count: int
     ) -> None:
         self.count, self.n, self.curve_names = count, len(linear.z_lower), list(curves)
         self._kept: tuple[Array, Array] | None = None
@@ -100,7 +100,7 @@ class TorqueMap:
         found[:, self.columns[sample]] = matrix @ A[sample]
         return found[:, : self.n]
 
-    def add_squares(self, A: Array, form: Form, H: Array) -> None:
+    def add_squares(self, A: Array, form: SquaredForces, H: Array) -> None:
         """Add the squares of a form to the lower triangle of H (n, n) in Fortran order."""
         length, forces = A.shape[2], A.shape[1]
         longest = max(run.stop - run.start for run in self.runs)
@@ -156,16 +156,16 @@ def stretches(columns: Integers) -> Integers:
     return np.stack([begin, np.append(begin[1:], len(columns)), columns[begin]], axis=1)
 
 
-class Form:
+class SquaredForces:
     """A sum of squares of forces: of each at each sample, of changes to the next, of combinations."""
 
     def __init__(self, count: int, forces: int) -> None:
         self.weights, self.links, self.scale = np.zeros((count, forces)), np.zeros((count, forces)), 1.0
         self.combined: list[tuple[Integers, Array, Array]] = []  # rows, matrices (m, k, r), weights (m, k)
-        self.between: list[Link] = []
+        self.between: list[SquaredChanges] = []
 
 
-class Link:
+class SquaredChanges:
     """Squared changes of forces between two samples whose unknowns differ."""
 
     def __init__(

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.motion.solvers.interface import Progress, Settings
-from kinetree.progress import Line, shown_line
+from kinetree.motion.solvers.interface import Progress, SolverSettings
+from kinetree.progress import ProgressLine, shown_line
 
 Tell = Callable[[Progress], object]
 WINDOW, LEAST = 12, 5  # iterations that a trend is read from: at most, at least
@@ -25,13 +25,13 @@ class Trend:
     Both are taken to fall by the same factor in every iteration until the tolerance is reached. Where one of
     them does not fall, that is unknown.
 
-    >>> trend = Trend(Settings(tolerance=1e-6))
+    >>> trend = Trend(SolverSettings(tolerance=1e-6))
     >>> stated = [trend.left(Progress(k, 1.0 + 0.1**k, 0.1**k, 2.0 * k)) for k in range(6)]
     >>> print(stated[1], round(stated[5]))
     None 4
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SolverSettings) -> None:
         self.settings = settings
         self._steps: deque[Progress] = deque(maxlen=WINDOW)
         self._changes: deque[float] = deque(maxlen=WINDOW)
@@ -62,10 +62,10 @@ class Trend:
         return None if slope > -SLOWEST else float((decades[-1] - goal) / -slope)
 
 
-class Course:
+class StartsProgress:
     """Several starts in a row: how long they may take is known once one of them has ended."""
 
-    def __init__(self, tell: Tell, settings: Settings, starts: int) -> None:
+    def __init__(self, tell: Tell, settings: SolverSettings, starts: int) -> None:
         self.tell, self.settings, self.starts = tell, settings, starts
         self.ended, self.begun = 0, 0.0
         self._trend = Trend(settings)
@@ -93,7 +93,7 @@ class Course:
 def shown_progress(wanted: bool | Tell | None) -> Iterator[Tell | None]:
     """The user's own function, a line on a terminal, or nothing."""
 
-    def stated(line: Line) -> Tell:
+    def stated(line: ProgressLine) -> Tell:
         return lambda step: line.show(" ".join(str(step).split()))
 
     with shown_line(wanted, stated) as tell:

@@ -16,14 +16,14 @@ from kinetree.errors import InputError, shown
 from kinetree.motion.outcome.optimality import optimality, reference
 from kinetree.motion.outcome.prediction import Trial
 from kinetree.motion.program.nonlinear import NonlinearProgram
-from kinetree.motion.search.progress import Course, Tell, shown_progress
+from kinetree.motion.search.progress import StartsProgress, Tell, shown_progress
 from kinetree.motion.search.saving import Saver
 from kinetree.motion.solvers.choice import LARGE
 from kinetree.motion.solvers.interface import (
     Outcome,
     Progress,
-    Settings,
     Solver,
+    SolverSettings,
     Start,
     Status,
     Watch,
@@ -46,7 +46,7 @@ FINAL = (Status.SOLVED, Status.TIME, Status.INTERRUPTED)
 
 def checked_settings(
     tolerance: float, max_iterations: int, time_limit: float | None, options: Mapping[str, Any] | None
-) -> Settings:
+) -> SolverSettings:
     """Settings of a search, checked."""
     small = number(tolerance, "tolerance")
     if not 0.0 < small < 0.1:
@@ -56,10 +56,10 @@ def checked_settings(
     limit = np.inf if time_limit is None else number(time_limit, "time_limit")
     if limit <= 0.0:
         raise InputError(f"time_limit must be positive, got {limit}")
-    return Settings(small, max_iterations, limit, options)
+    return SolverSettings(small, max_iterations, limit, options)
 
 
-def searched_from(settings: Settings, solver: str, starts: int, seed: int) -> dict[str, Any]:
+def searched_from(settings: SolverSettings, solver: str, starts: int, seed: int) -> dict[str, Any]:
     """What a result says about the search, checked."""
     if type(starts) is not int or starts < 1:
         raise InputError(f"starts must be an integer of at least 1, got {shown(starts)}")
@@ -116,12 +116,12 @@ class Search:
 
     program: NonlinearProgram
     solvers: list[Solver]
-    settings: Settings
+    settings: SolverSettings
     saver: Saver | None
     begun: float
     conflicts: Callable[[], list[str]] = list  # reasons why there can be no such motion
     least: float = 0.0  # objectives below this are no measure of size
-    course: Course | None = None
+    course: StartsProgress | None = None
     smoothing: float = 0.0  # price on roughness, in units of the objective
     tie_break: float = 0.0  # price on roughness once the optimum is known, relative to its objective
     counted: int = 0  # iterations that the progress of a continued search goes on from
@@ -139,7 +139,7 @@ class Search:
         scale_objective(self.program, first, lambda: by_chance(np.random.default_rng(0)))
         further = (by_chance(rng) for _ in range(starts - 1))
         with shown_progress(progress) as tell:
-            self.course = None if tell is None else Course(tell, self.settings, starts)
+            self.course = None if tell is None else StartsProgress(tell, self.settings, starts)
             with one_thread() if self.program.n <= LARGE else nullcontext():
                 return self._run(first, further, trials)
 
@@ -193,7 +193,7 @@ class Search:
                 break
         return min(found, key=lambda outcome: rank(self.program, outcome))
 
-    def _smoothed(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
+    def _smoothed(self, solver: Solver, start: Start, settings: SolverSettings) -> Outcome:
         """One solver from one start, with a price on roughness that is a small part of the objective."""
         program, outcome = self.program, self._solve(solver, start, settings)
         while program.smoothing and outcome.status is Status.SOLVED:
@@ -207,7 +207,7 @@ class Search:
             outcome = again
         return outcome
 
-    def _solve(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
+    def _solve(self, solver: Solver, start: Start, settings: SolverSettings) -> Outcome:
         """One solver from one start; where it is not the best in the scale of its end, from there again.
 
         A solver compares with the objective at the start, which may be far larger than the one at the end.
@@ -230,7 +230,7 @@ class Search:
             outcome.status = Status.UNPROVEN
         return outcome
 
-    def _attempt(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
+    def _attempt(self, solver: Solver, start: Start, settings: SolverSettings) -> Outcome:
         """One solver from one start; what it is doing is reported and saved, also if it is broken off."""
         program, course, saver = self.program, self.course, self.saver
         watch = Watch(program, settings, None, self.begun)

@@ -15,7 +15,7 @@ GAIN_VIOLATION, GAIN_MERIT, ARMIJO = 1e-5, 1e-5, 1e-4
 SWITCH_MERIT, SWITCH_VIOLATION = 2.3, 1.1
 
 
-class Trial(NamedTuple):
+class LinePoint(NamedTuple):
     """A point of the line search: unknowns, objective, violation, merit, residual."""
 
     v: Array
@@ -45,7 +45,7 @@ class Filter:
         """Forget all pairs: merits of another barrier cannot be compared with them."""
         self.pairs = []
 
-    def accepts(self, trial: Trial, present: Present, alpha: float) -> bool:
+    def accepts(self, trial: LinePoint, present: Present, alpha: float) -> bool:
         """Sufficient progress in violation or merit, and not worse than what the filter holds."""
         violation, merit, descent = present
         slack = 10.0 * np.finfo(float).eps * abs(merit)

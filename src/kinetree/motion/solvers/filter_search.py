@@ -27,9 +27,9 @@ from kinetree.motion.compiled.condensed import (
 )
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import TRUST, Barrier, Iterate, Step
-from kinetree.motion.solvers.filter import Filter, Present, Trial
-from kinetree.motion.solvers.interface import Settings, Start, Status, Watch
-from kinetree.motion.solvers.newton import Newton, Rows
+from kinetree.motion.solvers.filter import Filter, LinePoint, Present
+from kinetree.motion.solvers.interface import SolverSettings, Start, Status, Watch
+from kinetree.motion.solvers.newton import BarrierRows, Newton
 from kinetree.motion.solvers.restoration import restored
 
 FIRST_BARRIER, WARM_BARRIER = 0.1, 1e-5
@@ -59,7 +59,7 @@ class FilterSearch:
         self,
         program: NonlinearProgram,
         start: Start,
-        settings: Settings,
+        settings: SolverSettings,
         watch: Watch,
         options: Mapping[str, Any],
         done: int = 0,
@@ -67,7 +67,7 @@ class FilterSearch:
         self.program, self.settings, self.watch = program, settings, watch
         self.barrier = Barrier(program)
         self.eased = program.smoothing > 0.0 and not len(program.durations)
-        self.rows = Rows(program, self.barrier)
+        self.rows = BarrierRows(program, self.barrier)
         self.corrections = options.get("corrections", CORRECTIONS)
         warm = start.multipliers is not None
         self.mu = WARM_BARRIER if warm else FIRST_BARRIER
@@ -281,7 +281,7 @@ class FilterSearch:
         total: float = compiled(logarithms)(v, *self.rows.bounds, self.barrier.closest)
         return f - self.mu * total
 
-    def _trial(self, v: Array, *, likely: bool = False) -> Trial | None:
+    def _trial(self, v: Array, *, likely: bool = False) -> LinePoint | None:
         """A point with objective, violation and merit; None where the motion cannot be evaluated."""
         merit = self._merit(v, 0.0)
         z = v[: self.barrier.n]
@@ -292,16 +292,16 @@ class FilterSearch:
         except KinetreeError:
             return None
         c, violation = self.rows.residual(v, g)
-        return Trial(v, f, violation, f + merit, c) if np.isfinite(f + merit) else None
+        return LinePoint(v, f, violation, f + merit, c) if np.isfinite(f + merit) else None
 
     def _corrected(
         self,
         newton: Newton,
-        trial: Trial,
+        trial: LinePoint,
         alpha: float,
         tau: float,
         present: Present,
-    ) -> tuple[Trial, Step, float] | None:
+    ) -> tuple[LinePoint, Step, float] | None:
         """Second-order corrections: the same matrix, the curvature of the constraints in the right side."""
         c = self.c
         last = present.violation
@@ -319,7 +319,7 @@ class FilterSearch:
             last, trial, alpha = found.violation, found, alpha_c
         return None
 
-    def _take(self, trial: Trial, step: Step, alpha: float, tau: float) -> None:
+    def _take(self, trial: LinePoint, step: Step, alpha: float, tau: float) -> None:
         at, dual = self.at, self._dual_room(step, tau)
         low, high = np.empty(len(at.low)), np.empty(len(at.high))
         compiled(take)(

@@ -88,7 +88,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Settings:
+class SolverSettings:
     """Tolerance of optimality and scaled feasibility, limits, and options of the solver itself."""
 
     tolerance: float = 1e-6
@@ -115,7 +115,9 @@ class Solver(ABC):
         """Raise MissingExtraError, with what to install, if it cannot; by default it always can."""
 
     @abstractmethod
-    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(
+        self, program: NonlinearProgram, start: Start, settings: SolverSettings, watch: Watch
+    ) -> Outcome:
         """Minimize from a start; the watch sees every iteration and may ask to stop."""
 
     def checked_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -144,7 +146,7 @@ class Watch:
     def __init__(
         self,
         program: NonlinearProgram,
-        settings: Settings,
+        settings: SolverSettings,
         report: Callable[[Progress], object] | None = None,
         begun: float | None = None,
     ) -> None:

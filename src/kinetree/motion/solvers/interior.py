@@ -18,8 +18,8 @@ from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.filter_search import FilterSearch
 from kinetree.motion.solvers.interface import (
     Outcome,
-    Settings,
     Solver,
+    SolverSettings,
     Start,
     Status,
     Watch,
@@ -52,7 +52,9 @@ class InteriorPoint(Solver):
     }
 
     @override
-    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(
+        self, program: NonlinearProgram, start: Start, settings: SolverSettings, watch: Watch
+    ) -> Outcome:
         """Solve the program from a starting point."""
         run = _Run(program, start, watch, self.checked_options(settings.options))
         if not may_be_straight(program, start.z):
@@ -98,7 +100,7 @@ class _Run:
     ) -> None:
         self.program, self.start, self.watch, self.options = program, start, watch, options
 
-    def straight(self, settings: Settings, done: int) -> Outcome:
+    def straight(self, settings: SolverSettings, done: int) -> Outcome:
         """The merit search; from far away after a soft stage, whose end says how large the objective is."""
         program, start, scale = self.program, self.start, self.program.scale
         try:
@@ -117,7 +119,7 @@ class _Run:
             program.scale = scale
         return _outcome(search, program.n, np.full(program.m, back), back, status, message)
 
-    def filtered(self, settings: Settings, done: int) -> Outcome:
+    def filtered(self, settings: SolverSettings, done: int) -> Outcome:
         """The filter search, steep rows scaled."""
         program, start, sizes = self.program, self.start, steepness(self.program, self.start.z)
         if sizes.max(initial=1.0) > 1.0:

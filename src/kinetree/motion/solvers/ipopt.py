@@ -20,8 +20,8 @@ from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import (
     MissingSolverError,
     Outcome,
-    Settings,
     Solver,
+    SolverSettings,
     Start,
     Status,
     Watch,
@@ -124,7 +124,9 @@ class Ipopt(Solver):
             raise MissingExtraError("casadi", "predict", "The solver IPOPT")
 
     @override
-    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(
+        self, program: NonlinearProgram, start: Start, settings: SolverSettings, watch: Watch
+    ) -> Outcome:
         """Solve the program from a starting point."""
         own = self.checked_options(settings.options)
         library, callbacks = _library(), _Callbacks(program, watch)
@@ -166,7 +168,7 @@ class Ipopt(Solver):
         return Outcome(z, multipliers, (low, high), status, watch.iteration, message, self.name)
 
 
-def _options(settings: Settings, start: Start) -> dict[str, Any]:
+def _options(settings: SolverSettings, start: Start) -> dict[str, Any]:
     found: dict[str, Any] = {
         "tol": settings.tolerance,
         "max_iter": int(settings.max_iterations),

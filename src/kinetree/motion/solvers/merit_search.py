@@ -32,7 +32,7 @@ from kinetree.motion.compiled.condensed import (
 from kinetree.motion.program.linearised import Linearised
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import Barrier, Iterate, RowPlaces, Step
-from kinetree.motion.solvers.interface import Settings, Start, Status, Watch
+from kinetree.motion.solvers.interface import SolverSettings, Start, Status, Watch
 from kinetree.motion.solvers.null_space import NullSpace
 from kinetree.motion.solvers.restoration import restored
 
@@ -77,7 +77,7 @@ class MeritSearch:
     """The iteration from a start; ``done`` iterations were spent before."""
 
     def __init__(
-        self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch, done: int = 0
+        self, program: NonlinearProgram, start: Start, settings: SolverSettings, watch: Watch, done: int = 0
     ) -> None:
         self.program, self.settings, self.watch, self.iteration = program, settings, watch, done
         self.barrier = Barrier(program)

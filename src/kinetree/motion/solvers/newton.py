@@ -26,7 +26,7 @@ SMALLEST = 1e-12  # equations whose slopes are smaller than this have none
 REDUNDANT = 1e-11  # relative size of what is left of an equation that others imply
 
 
-class Rows(RowPlaces):
+class BarrierRows(RowPlaces):
     """The rows of a barrier problem with the sorted entries of their Jacobian."""
 
     def __init__(self, program: NonlinearProgram, barrier: Barrier) -> None:
@@ -50,7 +50,7 @@ class Newton:
     ``values`` are the sorted entries of the Jacobian, ``dual`` is slope + J^T y.
     """
 
-    def __init__(self, barrier: Barrier, rows: Rows, at: Iterate, values: Array, dual: Array) -> None:
+    def __init__(self, barrier: Barrier, rows: BarrierRows, at: Iterate, values: Array, dual: Array) -> None:
         self.barrier, self.rows, self.at, self.dual = barrier, rows, at, dual
         n, size = barrier.n, len(at.v)
         self.jacobian = (values, rows.starts, rows.columns)

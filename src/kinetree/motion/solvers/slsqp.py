@@ -10,7 +10,15 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.program.nonlinear import NonlinearProgram
-from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch, infeasibility
+from kinetree.motion.solvers.interface import (
+    Outcome,
+    Solver,
+    SolverSettings,
+    Start,
+    Status,
+    Watch,
+    infeasibility,
+)
 
 SHARPER = 1e-5  # times the tolerance: a change of the objective that ends the search; slopes go with its root
 NO_MULTIPLIERS = 1e-7  # rows further from their bounds than this have no multiplier
@@ -27,7 +35,9 @@ class Slsqp(Solver):
     allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {"ftol": float}
 
     @override
-    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(
+        self, program: NonlinearProgram, start: Start, settings: SolverSettings, watch: Watch
+    ) -> Outcome:
         """Solve the program from a starting point."""
         from scipy.optimize import minimize
 
@@ -65,7 +75,7 @@ class Slsqp(Solver):
         return Outcome(z, multipliers, (low, high), status, count, message.lower(), self.name)
 
 
-def _status(program: NonlinearProgram, result: Any, z: Array, settings: Settings) -> Status:
+def _status(program: NonlinearProgram, result: Any, z: Array, settings: SolverSettings) -> Status:
     feasible = infeasibility(program, z) < 1e2 * settings.tolerance
     if result.success and feasible:
         return Status.SOLVED

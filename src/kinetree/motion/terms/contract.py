@@ -22,7 +22,7 @@ from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.problem.places import Place, Spin
+from kinetree.motion.problem.places import BodySpin, Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION, Curve
@@ -139,7 +139,7 @@ class PointForce(Acting):
         self.moving = setting.profiles.varying
         self._still = np.zeros(3)
 
-    def _placed(self, setting: Setting, point: ArrayLike) -> Place | Spin:
+    def _placed(self, setting: Setting, point: ArrayLike) -> Place | BodySpin:
         return Place(setting.extended, self.body, point)
 
     @override
@@ -197,8 +197,8 @@ class BodyMoment(PointForce):
         super().__init__(setting, body, (0.0, 0.0, 0.0), moment)
 
     @override
-    def _placed(self, setting: Setting, point: ArrayLike) -> Place | Spin:
-        return Spin(setting.extended, self.body)
+    def _placed(self, setting: Setting, point: ArrayLike) -> Place | BodySpin:
+        return BodySpin(setting.extended, self.body)
 
     @override
     def wrenches(self, at: At) -> list[Wrench]:
@@ -254,7 +254,7 @@ class LinearRows:
 
 
 @dataclass(eq=False)
-class Steps:
+class SampleChanges:
     """Changes of a function from sample to sample: lower T ds <= change <= upper T ds."""
 
     function: Quantity
@@ -282,7 +282,7 @@ class Changes:
     signs: Array | None = None
 
 
-Bounded = Rows | LinearRows | Steps
+Bounded = Rows | LinearRows | SampleChanges
 
 
 def unit_of(rows: Bounded, k: int) -> str:

@@ -20,7 +20,7 @@ from kinetree.motion.terms.contract import (
     Function,
     Objective,
     Rows,
-    Steps,
+    SampleChanges,
     a_part,
     ordered,
     per_joint,
@@ -288,7 +288,7 @@ class TorqueRateLimits(Constraint):
             raise InputError(f"{self.family} must be positive, got {limit.tolist()}")
         names = [setting.mechanism.joint_names[j] for j in chosen]
         s, units = setting.samples, setting.units(chosen, "N m/s", "N/s")
-        return [Steps(Torque(setting.own[chosen]), s, -limit, limit, self.family, names, units)]
+        return [SampleChanges(Torque(setting.own[chosen]), s, -limit, limit, self.family, names, units)]
 
 
 def two_sided(

@@ -25,7 +25,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed, texts
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.problem.places import Place, Spin, cross
+from kinetree.motion.problem.places import BodySpin, Place, cross
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION
 from kinetree.motion.program.evaluation import At, Evaluation
@@ -173,7 +173,7 @@ class GroundPush(Acting):
     def __init__(self, setting: Setting, term: GroundReaction) -> None:
         self.term, self.rows = term, setting.reaction(WORLD)
         self.feet = [
-            (name, Place(setting.extended, name, (0.0, 0.0, 0.0)), Spin(setting.extended, name))
+            (name, Place(setting.extended, name, (0.0, 0.0, 0.0)), BodySpin(setting.extended, name))
             for name in term.feet
         ]
         self.moving = setting.profiles.varying

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, matrix, number, numbers, vector
 from kinetree.errors import InputError, shown
-from kinetree.motion.problem.places import Frames, Place
+from kinetree.motion.problem.places import AxisFrames, Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At
@@ -388,7 +388,7 @@ class _Distances(Function):
         d = points - self.center.position_of(at.frames)[:, None]
         return d, np.sqrt((d * d).sum(axis=2) + self.rounding**2)
 
-    def _relative(self, place: Place, frames: Frames) -> Array:
+    def _relative(self, place: Place, frames: AxisFrames) -> Array:
         return place.slopes(frames) - self.center.slopes(frames)
 
     @override

@@ -20,7 +20,7 @@ ROWS = 401  # of a trajectory, straight between
 TABLE, RESULTS = ".csv", (".nc", ".h5", ".hdf5")
 
 
-class Followed(NamedTuple):
+class ReferencePositions(NamedTuple):
     """Positions q (m, n) at s (m,) from 0 to 1, and the names of the joints, None for all in their order."""
 
     q: Array
@@ -28,13 +28,13 @@ class Followed(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def followed(reference: Any) -> Followed | None:
+def followed(reference: Any) -> ReferencePositions | None:
     """The motion of what is given; None for bare numbers."""
     if isinstance(reference, str | os.PathLike):
         return _of_file(Path(reference))
     if isinstance(reference, Trajectory):
         t = np.linspace(0.0, reference.duration, ROWS)
-        return Followed(reference.at(t).q, t / t[-1], None)
+        return ReferencePositions(reference.at(t).q, t / t[-1], None)
     if isinstance(reference, Result):
         if "q" not in reference:
             raise InputError(f"a result to track needs positions q; this one, of {reference.task}, has none")
@@ -56,15 +56,15 @@ def followed(reference: Any) -> Followed | None:
     return None
 
 
-def _timed(t: Array, q: Array, names: tuple[str, ...] | None) -> Followed:
+def _timed(t: Array, q: Array, names: tuple[str, ...] | None) -> ReferencePositions:
     """With times from 0 to 1; of instants that are there twice the later one counts."""
     if len(t) < 2 or not t[-1] > t[0]:
         raise InputError(f"a motion to track needs at least two instants, got {len(t)}")
     keep = np.append(np.diff(t) > 0.0, True)
-    return Followed(q[keep], (t[keep] - t[0]) / (t[-1] - t[0]), names)
+    return ReferencePositions(q[keep], (t[keep] - t[0]) / (t[-1] - t[0]), names)
 
 
-def _of_file(path: Path) -> Followed:
+def _of_file(path: Path) -> ReferencePositions:
     kind = path.suffix.lower()
     if kind in RESULTS:
         found = followed(load_result(path))
@@ -76,4 +76,4 @@ def _of_file(path: Path) -> Followed:
     names = tuple(title for title in header[1:] if ":" not in title)  # others are rates
     motion = read_csv(path)
     t = np.unique(motion.table().breaks)
-    return Followed(motion.at(t).q, t / t[-1], names)
+    return ReferencePositions(motion.at(t).q, t / t[-1], names)

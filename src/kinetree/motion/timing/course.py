@@ -65,7 +65,7 @@ def places(path: Trajectory, grid: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class PathGrid:
     """A path at places ``s`` (k + 1,), and at INSIDE + 1 of each interval, by its own piece."""
 
     mechanism: Mechanism
@@ -162,7 +162,7 @@ class Shares:
         return max(float(np.abs(x).max(initial=0.0)) for x in (self.torque, self.velocity, self.acceleration))
 
 
-def shares(course: Course, limits: Limits, x: Array, u: Array) -> Shares:
+def shares(course: PathGrid, limits: Limits, x: Array, u: Array) -> Shares:
     """What a motion with x (k + 1,) and u (k,) uses of the limits."""
     speed, push = course.speeds(x, u)[..., None], u[:, None, None]
     at, (a, b, c) = course.motion, course.torques

@@ -17,12 +17,12 @@ from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.model_limits import limits_of
-from kinetree.motion.timing.course import Course, Limits, places
+from kinetree.motion.timing.course import Limits, PathGrid, places
 from kinetree.motion.timing.outcome import FastestTiming, Use
 from kinetree.motion.timing.regular import regular
 from kinetree.motion.timing.search import KEPT, fastest
 from kinetree.motion.timing.smoothing import averaged, fastest_polynomial, slower
-from kinetree.progress import Line, shown_line
+from kinetree.progress import ProgressLine, shown_line
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory, positive
 from kinetree.trajectories.polynomials import PolynomialTrajectory
@@ -77,9 +77,9 @@ def fastest_timing(
         raise InputError(f"grid must be an integer from {LEAST_GRID} to {LARGEST_GRID}, got {shown(grid)}")
     plain = regular(mechanism, path)
     with _shown(progress) as tell:
-        course = Course(mechanism, plain.path, places(plain.path, grid), wrenches)
+        course = PathGrid(mechanism, plain.path, places(plain.path, grid), wrenches)
         found = fastest(course, limits, tell)
-        rough = Course(mechanism, plain.path, places(plain.path, grid // 2), wrenches)
+        rough = PathGrid(mechanism, plain.path, places(plain.path, grid // 2), wrenches)
         half = fastest(rough, limits, None).duration(rough.widths)
     timing = fastest_polynomial(course.s, found.x, found.u)
     if width is not None:
@@ -182,7 +182,7 @@ def _limit(mechanism: Mechanism, given: Given, what: str, key: str | None) -> Ar
 
 @contextmanager
 def _shown(wanted: bool | Progress | None) -> Iterator[Progress | None]:
-    def stated(line: Line) -> Progress:
+    def stated(line: ProgressLine) -> Progress:
         return line.show
 
     with shown_line(wanted, stated) as tell:

@@ -13,7 +13,7 @@ from kinetree.analysis.loads import Wrenches
 from kinetree.doors import upstairs
 from kinetree.formats.files import PathLike
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.timing.course import Course, Limits
+from kinetree.motion.timing.course import Limits, PathGrid
 from kinetree.motion.timing.search import Found
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
@@ -70,7 +70,7 @@ class FastestTiming:
     trajectory: TimedPath
     limits: Limits
     use: Use
-    course: Course
+    course: PathGrid
     found: Found
     wrenches: Wrenches
     smoothing: float | None

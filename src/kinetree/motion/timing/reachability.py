@@ -21,7 +21,7 @@ CHUNK = 64  # places whose pairs of rows are looked at together
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ReachRows:
     """Limits between places: alpha u + beta x + gamma <= 0, (k, m) each, x at the place before.
 
     Every row is divided by its limit, so that gamma is of the size of 1. ``fastest`` (k + 1,) is the largest
@@ -48,7 +48,7 @@ class Reached:
     stuck: int = -1
 
 
-def reached(rows: Rows) -> Reached:
+def reached(rows: ReachRows) -> Reached:
     """The fastest motion from rest to rest."""
     alone = _allowed_alone(rows)
     sets, stuck = _controllable(rows, alone)
@@ -68,7 +68,7 @@ def reached(rows: Rows) -> Reached:
     return Reached(x, u, alone)
 
 
-def _accelerations(rows: Rows, i: int, x: float) -> tuple[float, float]:
+def _accelerations(rows: ReachRows, i: int, x: float) -> tuple[float, float]:
     """The interval of u at a known x."""
     alpha, rest = rows.alpha[i], -(rows.beta[i] * x + rows.gamma[i])
     up, down = alpha > FLAT * _size(rows, i), alpha < -FLAT * _size(rows, i)
@@ -77,11 +77,11 @@ def _accelerations(rows: Rows, i: int, x: float) -> tuple[float, float]:
     return low, high
 
 
-def _size(rows: Rows, i: int) -> float:
+def _size(rows: ReachRows, i: int) -> float:
     return max(float(np.abs(rows.alpha[i]).max(initial=0.0)), 1e-300)
 
 
-def _controllable(rows: Rows, alone: Array) -> tuple[Array, int]:
+def _controllable(rows: ReachRows, alone: Array) -> tuple[Array, int]:
     """Intervals of x (k + 1, 2) from which the end can be reached at rest; the place where there is none."""
     count = len(rows.widths)
     sets = np.zeros((count + 1, 2))
@@ -116,7 +116,7 @@ def _narrowed(low: float, high: float, b: Array, c: Array) -> tuple[float, float
     return low, high
 
 
-def _allowed_alone(rows: Rows) -> Array:
+def _allowed_alone(rows: ReachRows) -> Array:
     """Intervals of x (k + 1, 2) at which some u keeps all limits, by elimination of u from pairs of rows."""
     count = len(rows.widths)
     allowed = np.empty((count + 1, 2))

@@ -9,8 +9,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.timing.course import Course, Limits, Shares, shares
-from kinetree.motion.timing.reachability import Reached, Rows, reached
+from kinetree.motion.timing.course import Limits, PathGrid, Shares, shares
+from kinetree.motion.timing.reachability import Reached, ReachRows, reached
 
 ROUNDS = 20  # of tightening
 KEPT = 1e-7  # part of a limit by which it may be exceeded
@@ -41,7 +41,7 @@ def times(x: Array, widths: Array) -> Array:
     return np.concatenate([[0.0], np.cumsum(2.0 * widths / (speed[1:] + speed[:-1]))])
 
 
-def fastest(course: Course, limits: Limits, tell: Callable[[str, float], object] | None) -> Found:
+def fastest(course: PathGrid, limits: Limits, tell: Callable[[str, float], object] | None) -> Found:
     """Rounds of reachability analysis, each with limits tightened where the last exceeded them in between."""
     k, n = len(course.widths), course.path.n_dof
     margin = {name: np.zeros((k, n)) for name in LIMITED}
@@ -76,8 +76,8 @@ def fastest(course: Course, limits: Limits, tell: Callable[[str, float], object]
 
 
 def limit_rows(
-    course: Course, limits: Limits, margin: dict[str, Array], friction: tuple[Array, Array]
-) -> Rows:
+    course: PathGrid, limits: Limits, margin: dict[str, Array], friction: tuple[Array, Array]
+) -> ReachRows:
     """Limits at both ends of every interval as rows in u and the x of its first end."""
     at, (a, b, c) = course.motion, course.torques
     parts: list[tuple[Array, Array, Array]] = []
@@ -95,10 +95,10 @@ def limit_rows(
             parts.append((alpha, beta, gamma - room))
             parts.append((-alpha, -beta, -gamma - room))
     alpha, beta, gamma = (np.concatenate(x, axis=1) for x in zip(*parts, strict=True))
-    return Rows(alpha, beta, gamma, _fastest_speeds(course, limits, margin["velocity"]), course.widths)
+    return ReachRows(alpha, beta, gamma, _fastest_speeds(course, limits, margin["velocity"]), course.widths)
 
 
-def _fastest_speeds(course: Course, limits: Limits, margin: Array) -> Array:
+def _fastest_speeds(course: PathGrid, limits: Limits, margin: Array) -> Array:
     """The largest x that velocity limits leave at every place, zero at both ends and at corners."""
     room = np.maximum(1.0 - margin, 0.0)[:, None]
     with np.errstate(divide="ignore"):
@@ -112,7 +112,7 @@ def _fastest_speeds(course: Course, limits: Limits, margin: Array) -> Array:
     return bounded
 
 
-def _blame(course: Course, limits: Limits, found: Reached) -> str:
+def _blame(course: PathGrid, limits: Limits, found: Reached) -> str:
     """Why there is no motion, with place and joint."""
     i = min(found.stuck, len(course.widths) - 1)
     where = f"at {100.0 * (course.s[i] - course.s[0]) / (course.s[-1] - course.s[0]):.3g} % of the path"

@@ -46,7 +46,7 @@ class MotionLine(NamedTuple):
     asked: bool = False
 
 
-class MotionPanel(NamedTuple):
+class CurvePanel(NamedTuple):
     """Curves in one pair of axes, the limits (label, value) that some of them reach, and what is seen first.
 
     ``window``: lowest and highest value that is seen unless all is asked for; None if there are no peaks.
@@ -71,7 +71,7 @@ def motion_result(result: Result, motion: int) -> Result:
     return result if dim is None else replace(result, dataset=result.dataset.isel({dim: motion}, drop=True))
 
 
-def report_panels(result: Result, motions: int) -> list[MotionPanel]:
+def report_panels(result: Result, motions: int) -> list[CurvePanel]:
     """What the study asks for first, then the usual curves, with those of all motions in the same axes.
 
     What is zero throughout is left out; see :func:`left_out`.
@@ -96,11 +96,11 @@ def left_out(result: Result, motions: int) -> tuple[list[str], list[str]]:
     return [x.symbol for x in gone if x.symbol not in missing], missing
 
 
-def _is_zero(panel: MotionPanel) -> bool:
+def _is_zero(panel: CurvePanel) -> bool:
     return is_zero([x.line for x in panel.lines])
 
 
-def _without_noise(panels: list[MotionPanel]) -> list[MotionPanel]:
+def _without_noise(panels: list[CurvePanel]) -> list[CurvePanel]:
     """The panels but those of nothing but rounding beside the other units of the same variable."""
     size: dict[str, float] = {}
     for panel in panels:
@@ -108,20 +108,20 @@ def _without_noise(panels: list[MotionPanel]) -> list[MotionPanel]:
     return [x for x in panels if _is_zero(x) or _largest(x) > NOISE * size[x.symbol]]
 
 
-def _largest(panel: MotionPanel) -> float:
+def _largest(panel: CurvePanel) -> float:
     return max(
         (float(np.abs(np.nan_to_num(x.line.values)).max(initial=0.0)) for x in panel.lines), default=0.0
     )
 
 
-def _all_panels(result: Result, motions: int, *, even_noise: bool = False) -> list[MotionPanel]:
-    found: dict[tuple[str, str], MotionPanel] = {}
+def _all_panels(result: Result, motions: int, *, even_noise: bool = False) -> list[CurvePanel]:
+    found: dict[tuple[str, str], CurvePanel] = {}
     for motion in range(max(1, motions)):
         own: dict[tuple[str, str], Panel] = {}
         for panel in _panels(motion_result(result, motion)):
             own.setdefault((panel.symbol, panel.unit), panel)
         for key, panel in own.items():
-            kept = found.setdefault(key, MotionPanel(panel.title, *key, []))
+            kept = found.setdefault(key, CurvePanel(panel.title, *key, []))
             kept.lines.extend(MotionLine(line, motion) for line in panel.lines)
             kept.lines.extend(MotionLine(line, motion, True) for line in _asked_for(result, motion, panel))
     return list(found.values()) if even_noise else _without_noise(list(found.values()))
@@ -139,7 +139,7 @@ def _asked_for(result: Result, motion: int, panel: Panel) -> list[Line]:
     return [line._replace(label=own.label) for line, own in zip(same.lines, panel.lines, strict=True)]
 
 
-def _window(panel: MotionPanel) -> tuple[float, float] | None:
+def _window(panel: CurvePanel) -> tuple[float, float] | None:
     """The range without rare peaks, and without motions that run away: they would press all else flat."""
     own: dict[int, Array] = {}
     for x in panel.lines:
@@ -158,7 +158,7 @@ def _window(panel: MotionPanel) -> tuple[float, float] | None:
     return float(seen.min()), float(seen.max())
 
 
-def _limits(result: Result, panel: MotionPanel) -> list[tuple[str, float]]:
+def _limits(result: Result, panel: CurvePanel) -> list[tuple[str, float]]:
     """The limits that a predicted motion reaches, and those of the model that a motion comes near."""
     reached, labels = result.statistics.get("reached"), {x.line.label for x in panel.lines}
     if not isinstance(reached, list):

@@ -15,7 +15,7 @@ from kinetree.formats.surface import hex_color
 from kinetree.model.body import Shape
 from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names
-from kinetree.report.html.panels import MotionPanel, report_panels
+from kinetree.report.html.panels import CurvePanel, report_panels
 from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import seen_events
 from kinetree.report.scene import Scene, SceneBody, SceneJoint, scene
@@ -222,7 +222,7 @@ def _finite(ends: tuple[float, float]) -> list[float]:
 # ---- the curves -----------------------------------------------------------------------------------------
 
 
-def _panel(panel: MotionPanel) -> dict[str, Any]:
+def _panel(panel: CurvePanel) -> dict[str, Any]:
     times: dict[bytes, int] = {}
     grids: list[Array] = []
     lines = []

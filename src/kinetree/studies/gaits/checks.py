@@ -18,7 +18,7 @@ from kinetree.studies.checks import (
     torque_excess,
     unsupported_check,
 )
-from kinetree.studies.gaits.problem import Plan
+from kinetree.studies.gaits.problem import GaitPlan
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.studies.sampled import SampledMotion
 
@@ -29,7 +29,7 @@ SLACK = 0.01  # relative to the limit: torques and friction between the instants
 PULLS = 1e-6  # of the weight
 
 
-def checked(plan: Plan, prediction: Prediction) -> dict[str, Check]:
+def checked(plan: GaitPlan, prediction: Prediction) -> dict[str, Check]:
     """All checks by name."""
     who, n = plan.who, plan.task.segments
     s = np.linspace(0.0, 1.0, 2 * FINER * n + 1)
@@ -48,7 +48,7 @@ def checked(plan: Plan, prediction: Prediction) -> dict[str, Check]:
     return found
 
 
-def _contact(plan: Plan, foot: int, s: Array) -> Flags:
+def _contact(plan: GaitPlan, foot: int, s: Array) -> Flags:
     """Whether a foot rests at instants s (m,)."""
     found = np.zeros(len(s), dtype=bool)
     for a, b, _ in plan.contacts(foot):
@@ -56,7 +56,7 @@ def _contact(plan: Plan, foot: int, s: Array) -> Flags:
     return found
 
 
-def _feet(plan: Plan, cycle: SampledMotion) -> Check:
+def _feet(plan: GaitPlan, cycle: SampledMotion) -> Check:
     """How far feet that rest get from their places, beside the leg's length."""
     worst = 0.0
     for k, foot in enumerate(plan.who.feet):
@@ -74,7 +74,7 @@ def _feet(plan: Plan, cycle: SampledMotion) -> Check:
     )
 
 
-def _clearance(plan: Plan, cycle: SampledMotion) -> Check:
+def _clearance(plan: GaitPlan, cycle: SampledMotion) -> Check:
     """How deep feet that swing get into the ground, beside the leg's length."""
     up, worst = AXES.index(plan.who.up), 0.0
     for k, foot in enumerate(plan.who.feet):
@@ -103,7 +103,7 @@ def force_checks(who: Legged, motions: Sequence[SampledMotion], friction: float)
     }
 
 
-def _periodic(plan: Plan, prediction: Prediction) -> Check:
+def _periodic(plan: GaitPlan, prediction: Prediction) -> Check:
     """Whether the cycle ends in its initial state, one stride further."""
     q, qd, _ = prediction.at(np.array([0.0, prediction.duration]))
     gap = q[1] - q[0]

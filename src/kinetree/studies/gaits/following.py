@@ -22,7 +22,7 @@ from kinetree.analysis.kinematics import (
 )
 from kinetree.control.sampled import ContactReading
 from kinetree.errors import StopSimulation
-from kinetree.studies.gaits.problem import Plan
+from kinetree.studies.gaits.problem import GaitPlan
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, point_motion, points_of
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
@@ -70,7 +70,7 @@ class Timing(Protocol):
 class Stepping:
     """When feet of a periodic gait swing."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: GaitPlan) -> None:
         self.plan, schedule = plan, plan.schedule
         self.swing = (1.0 - schedule.duty) * plan.period
         down = np.array(schedule.touchdown)

@@ -21,7 +21,7 @@ from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import checked
 from kinetree.studies.gaits.following import Following, Stepping
-from kinetree.studies.gaits.problem import Plan, finer_plan, gait_problem, planned, start_of
+from kinetree.studies.gaits.problem import GaitPlan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
 from kinetree.studies.gaits.task import Gait
 from kinetree.studies.gaits.tracking import tracked, upright_until
@@ -43,7 +43,7 @@ ROWS = 20  # of the table between two knots, that a law follows
 class PredictedGait(Verified):
     """A predicted gait: the plan, the prediction of one cycle, and all checks by name."""
 
-    plan: Plan
+    plan: GaitPlan
     prediction: Prediction
     checks: dict[str, Check]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -193,7 +193,7 @@ def gait(
     return replace(best, others=costs)
 
 
-def _found(plan: Plan, start: Any, search: dict[str, Any], refine: bool) -> PredictedGait:
+def _found(plan: GaitPlan, start: Any, search: dict[str, Any], refine: bool) -> PredictedGait:
     """The gait on its mesh, and where it fails a check between the knots, on a finer one."""
     seconds = {"problem": 0.0, "search": 0.0, "checks": 0.0}
     spent, first = 0, start_of(plan) if start is None else start

@@ -40,7 +40,7 @@ CLEAR = 0.05  # of the leg's length: default clearance
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class GaitPlan:
     """A gait of a robot: who, what is asked, when feet touch, for how long."""
 
     who: Legged
@@ -77,17 +77,19 @@ class Plan:
         return found
 
 
-def planned(who: Legged, task: Gait) -> Plan:
+def planned(who: Legged, task: Gait) -> GaitPlan:
     """The plan of a gait, checked: schedule with support, speed within reach."""
     schedule = chosen_schedule(task.schedule, [foot.body for foot in who.feet])
     check_support(schedule)
     schedule = schedule.rounded(task.segments)
     check_support(schedule)
     gravity = float(np.linalg.norm(who.mechanism.gravity))
-    return Plan(who.limited(task.limits), task, schedule, period_of(task, who.leg, schedule.duty, gravity))
+    return GaitPlan(
+        who.limited(task.limits), task, schedule, period_of(task, who.leg, schedule.duty, gravity)
+    )
 
 
-def finer_plan(plan: Plan) -> Plan | None:
+def finer_plan(plan: GaitPlan) -> GaitPlan | None:
     """The same gait with 1.5 or 2 times as many segments, so that contacts still begin and end at knots."""
     for factor in (1.5, 2.0):
         n = round(factor * plan.task.segments)
@@ -96,7 +98,7 @@ def finer_plan(plan: Plan) -> Plan | None:
     return None
 
 
-def gait_problem(plan: Plan) -> Problem:
+def gait_problem(plan: GaitPlan) -> Problem:
     """The problem of one cycle."""
     who, task = plan.who, plan.task
     return Problem(
@@ -114,7 +116,7 @@ def gait_problem(plan: Plan) -> Problem:
     )
 
 
-def start_of(plan: Plan) -> tuple[Array, Array]:
+def start_of(plan: GaitPlan) -> tuple[Array, Array]:
     """Times and positions of the neutral start: standing, moved along at the speed."""
     who = plan.who
     q = np.tile(who.stance, (2, 1))
@@ -123,7 +125,7 @@ def start_of(plan: Plan) -> tuple[Array, Array]:
     return np.array([0.0, plan.period]), q
 
 
-def _objective(plan: Plan) -> list[Objective]:
+def _objective(plan: GaitPlan) -> list[Objective]:
     who, task = plan.who, plan.task
     share = 1.0 / plan.period
     size = who.weight * who.leg
@@ -142,7 +144,7 @@ def _objective(plan: Plan) -> list[Objective]:
     return [share * weight * term for weight, term in terms if weight]
 
 
-def _motion(plan: Plan) -> list[Constraint]:
+def _motion(plan: GaitPlan) -> list[Constraint]:
     """Periodic splines, a trunk that nothing drives, ranges and torques."""
     who, task = plan.who, plan.task
     forward = who.slides(who.forward)
@@ -157,7 +159,7 @@ def _motion(plan: Plan) -> list[Constraint]:
     return found
 
 
-def _leg(plan: Plan, k: int) -> list[Constraint]:
+def _leg(plan: GaitPlan, k: int) -> list[Constraint]:
     """A foot that rests where it touches down, the ground's push on it, and its swing."""
     who, task = plan.who, plan.task
     leg, n = who.feet[k], task.segments
@@ -180,7 +182,7 @@ def _leg(plan: Plan, k: int) -> list[Constraint]:
     return [*found, *_swing(plan, k)]
 
 
-def _push(plan: Plan, leg: Foot, during: tuple[float, float], part: int) -> list[Constraint]:
+def _push(plan: GaitPlan, leg: Foot, during: tuple[float, float], part: int) -> list[Constraint]:
     """The ground's force on a foot: along the normal at each contact point, across it in their middle."""
     who, task = plan.who, plan.task
     normal = np.eye(3)[AXES.index(who.up)]
@@ -217,7 +219,7 @@ def _push(plan: Plan, leg: Foot, during: tuple[float, float], part: int) -> list
     return found
 
 
-def _swing(plan: Plan, k: int) -> list[Constraint]:
+def _swing(plan: GaitPlan, k: int) -> list[Constraint]:
     """Clearance of all contact points while the foot swings: a bell over the swing."""
     who, leg = plan.who, plan.who.feet[k]
     normal = np.eye(3)[AXES.index(who.up)]

@@ -11,7 +11,7 @@ from kinetree.analysis.energy import center_of_mass, momentum
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import Wrench
-from kinetree.studies.gaits.problem import Plan
+from kinetree.studies.gaits.problem import GaitPlan
 from kinetree.studies.gaits.walker import AXES, Foot, Legged
 from kinetree.studies.sampled import SampledMotion
 
@@ -61,7 +61,7 @@ def point_motion(who: Legged, q: Array, qd: Array, qdd: Array) -> PointMotion:
 class WantedCycle:
     """The table of a predicted cycle, continued for ever, each cycle a stride further."""
 
-    def __init__(self, plan: Plan, cycle: SampledMotion) -> None:
+    def __init__(self, plan: GaitPlan, cycle: SampledMotion) -> None:
         """``cycle`` has instants over all of it, in equal steps."""
         who = plan.who
         self.period, self._last = plan.period, len(cycle.s) - 1

@@ -132,7 +132,7 @@ def pedestrian(task: Walking | None = None) -> Pedestrian:
     return Pedestrian(task, person_of(task), walker(task))
 
 
-class Phases:
+class DocumentPhases:
     """Instants of the problem and which points touch the ground at which of them."""
 
     def __init__(self, task: Walking, nodes: tuple[int, int, int] = NODES) -> None:
@@ -169,7 +169,7 @@ def document_problem(
     who = who or pedestrian(task)
     if sharing not in SHARINGS:
         raise InputError(f"walking: sharing must be one of {', '.join(SHARINGS)}, got {sharing!r}")
-    plan, torques = Phases(task), who.walker.torques
+    plan, torques = DocumentPhases(task), who.walker.torques
     sizes = {name: who.walker.sizes[name] for name in who.joints}
     moving = [*who.root, *who.joints]
     return Problem(
@@ -207,7 +207,7 @@ def document_problem(
     )
 
 
-def _ground(who: Pedestrian, plan: Phases) -> list[Constraint]:
+def _ground(who: Pedestrian, plan: DocumentPhases) -> list[Constraint]:
     """Points that touch are at the ground and at rest, others above it (5.4)."""
     found: list[Constraint] = []
     for name, at in plan.touching.items():
@@ -228,7 +228,7 @@ def supports(who: Pedestrian) -> tuple[Array, Array, Array]:
     return _hull(np.vstack([leading, trailing])), leading, who.polygon("right", rear, 0.0)
 
 
-def _balance(who: Pedestrian, plan: Phases) -> list[Constraint]:
+def _balance(who: Pedestrian, plan: DocumentPhases) -> list[Constraint]:
     """The zero-moment point stays in the support (5.5)."""
     instants = (plan.both, plan.flat, plan.late)
     return [ZeroMomentPoint(corners, at=at) for corners, at in zip(supports(who), instants, strict=True)]
@@ -240,7 +240,7 @@ def _hull(corners: Array) -> Array:
     return np.asarray(corners[ConvexHull(corners).vertices])
 
 
-def reaction(who: Pedestrian, plan: Phases, sharing: str) -> GroundReaction:
+def reaction(who: Pedestrian, plan: DocumentPhases, sharing: str) -> GroundReaction:
     """Who carries when: trailing toes and leading foot, the foot, then its toes."""
     d, off = plan.double, plan.off
     s = np.array([0.0, d, off - TO_TOES, off, 1.0])

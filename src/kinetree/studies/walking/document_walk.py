@@ -27,8 +27,8 @@ from kinetree.studies.walking.document import (
     NEAR,
     SLOW,
     TO_TOES,
+    DocumentPhases,
     Pedestrian,
-    Phases,
     document_problem,
     pedestrian,
     supports,
@@ -125,7 +125,7 @@ def two_step_walk(
 
 def checked(who: Pedestrian, prediction: Prediction) -> dict[str, Check]:
     """All checks by name, on a grid that is ten times finer."""
-    plan = Phases(who.task)
+    plan = DocumentPhases(who.task)
     step = SampledMotion(prediction, plan.samples.finer(FINER).s)
     torques, sizes = who.walker.torques, who.walker.sizes
     low, high = np.array([torques[name] for name in who.joints]).T
@@ -143,7 +143,7 @@ def checked(who: Pedestrian, prediction: Prediction) -> dict[str, Check]:
     }
 
 
-def _contact(who: Pedestrian, plan: Phases, step: SampledMotion) -> dict[str, Check]:
+def _contact(who: Pedestrian, plan: DocumentPhases, step: SampledMotion) -> dict[str, Check]:
     """How far contact points are from the ground, how fast they move, and how low the others are."""
     s = step.s
     apart, speed, lowest = 0.0, 0.0, 0.0
@@ -162,7 +162,7 @@ def _contact(who: Pedestrian, plan: Phases, step: SampledMotion) -> dict[str, Ch
     }
 
 
-def _support(who: Pedestrian, plan: Phases, step: SampledMotion) -> Check:
+def _support(who: Pedestrian, plan: DocumentPhases, step: SampledMotion) -> Check:
     """How far the zero-moment point is outside its polygon."""
     s, F = step.s, step.reaction("world")
     point = np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3]
@@ -180,7 +180,7 @@ def _support(who: Pedestrian, plan: Phases, step: SampledMotion) -> Check:
     return found if pushes else Check(outside, 5e-3, False, "m", "the ground pulls")
 
 
-def _same(who: Pedestrian, plan: Phases, step: SampledMotion) -> Check:
+def _same(who: Pedestrian, plan: DocumentPhases, step: SampledMotion) -> Check:
     """Torques beside those of the tree that is rooted at its supporting foot, in single support."""
     s, tau, worst = step.s, step.tau, 0.0
     for body, begin, end in (("right_foot", plan.double, plan.off - TO_TOES), ("right_toes", plan.off, 1.0)):

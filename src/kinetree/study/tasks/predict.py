@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kinetree.motion.declared import Declared
     from kinetree.motion.problem.phases import PhasedProblem
     from kinetree.motion.problem.problem import Problem
-    from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
+    from kinetree.study.prediction_tables import EndStateTable, MotionTable, PhaseTable, PredictTable
 
 FUNCTION_OF = "s, q, qd, qdd, tau"  # arguments of the user's functions
 SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit", "between")
@@ -161,7 +161,7 @@ def _loads(work: Assignment, phase: PhaseTable | None = None) -> Any:
 
 
 def _of_table(
-    work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None], acting: Any
+    work: Assignment, table: MotionTable, ends: tuple[EndStateTable | None, EndStateTable | None], acting: Any
 ) -> Problem:
     from kinetree.motion.problem.instants import GaussSamples
     from kinetree.motion.problem.problem import Problem
@@ -215,7 +215,7 @@ def _objective(work: Assignment, table: MotionTable) -> Any:
 
 
 def _constraints(
-    work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None]
+    work: Assignment, table: MotionTable, ends: tuple[EndStateTable | None, EndStateTable | None]
 ) -> list[Any]:
     from kinetree.motion import terms
     from kinetree.motion.declared import CONSTRAINTS
@@ -285,7 +285,7 @@ def _given(work: Assignment, values: PerJoint | None) -> Any:
     return values
 
 
-def _positions(work: Assignment, end: EndTable, place: str) -> Any:
+def _positions(work: Assignment, end: EndStateTable, place: str) -> Any:
     from kinetree.study.mechanism import joint_values
 
     named = end.q if end.q is not None else end.q_degrees

@@ -19,7 +19,7 @@ from kinetree.study.tasks import Task, Work
 from kinetree.study.values import Names, Numbers, Positive, Whole
 
 if TYPE_CHECKING:
-    from kinetree.studies.stability import Followed
+    from kinetree.studies.stability import FollowedAlgorithms
 
 DURATION = 10.0  # s: T of [Mohan2007], eq. 38
 
@@ -56,7 +56,7 @@ def prepare(work: Assignment) -> Work:
         from kinetree.studies.stability import InterruptedStability, run_stability
 
         began = perf_counter()
-        found: Followed
+        found: FollowedAlgorithms
         stop: dict[str, Any] = {}
         with work.origin.blamed("stability"):
             try:
@@ -74,7 +74,7 @@ def prepare(work: Assignment) -> Work:
     return run
 
 
-def _arrays(found: Followed) -> tuple[dict[str, Any], dict[str, Any]]:
+def _arrays(found: FollowedAlgorithms) -> tuple[dict[str, Any], dict[str, Any]]:
     """Variables and the names of the algorithms along them."""
     by_joint, t = ("algorithm", "time", "joint"), found.time
     q, qdd, errors = (
@@ -108,7 +108,7 @@ def _spread(time: Array, own: Array, values: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _audit(found: Followed) -> dict[str, Check]:
+def _audit(found: FollowedAlgorithms) -> dict[str, Check]:
     """Without gravity the motion is followed to its end; with it all algorithms lose it alike."""
     from kinetree.studies.stability import Stability
 
