@@ -167,9 +167,8 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
             fell = True
             break
         most = max(most, float(np.abs(tau).max()))
-        run.system.set_constant(tau)
         try:
-            motion = run.run(q, qd)
+            motion = run.run(q, qd, torque=tau)
         except kt.errors.SimulationError:
             fell = True
             break

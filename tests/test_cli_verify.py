@@ -256,10 +256,12 @@ def test_formats_are_converted_into_each_other_with_notes(rng):
     assert np.allclose(
         kt.inverse_dynamics(copy, s.q, s.qd, s.qdd), kt.inverse_dynamics(arm, s.q, s.qd, s.qdd)
     )
-    loops = kinetree("convert", "four_bar", "loop.urdf", "--json")
+    loops = kinetree("convert", "five_bar", "loop.urdf", "--json")
     (note,) = json.loads(loops.stdout)["notes"]
-    assert "loops (crank_pin)" in note
+    assert "gravity (0 -9.81 0)" in note and "loops" not in note
     assert "note: URDF cannot represent" in kinetree("convert", "four_bar", "loop.urdf", "--force").stderr
+    bar, back = kt.zoo.four_bar(), kt.load("loop.urdf")
+    assert [loop.name for loop in back.loops] == [loop.name for loop in bar.loops]
 
 
 def test_mjcf_is_converted():

@@ -302,7 +302,7 @@ def test_twice_as_many_points_gain_little(step):
     )
     assert 1.0 < step.prediction.objective / finer.prediction.objective < 1.02
     times = np.linspace(0.0, step.prediction.duration, 41)
-    knees = [x.prediction.at(times)[0][:, step.step.column["right_knee"]] for x in (step, finer)]
+    knees = [x.prediction.at(times)[0][:, step.step.column("right_knee")] for x in (step, finer)]
     assert np.degrees(np.abs(knees[0] - knees[1]).max()) < 2.0
 
 
