@@ -26,7 +26,7 @@ import kinetree as kt
 COUNTS = {
     "toml": 40, "urdf": 40, "mjcf": 20, "sdf": 30, "loops": 10, "dh": 60, "api": 60, "results": 40,
     "stores": 40, "examples": 60, "studies": 10, "cli": 10, "cache": 3, "xacro": 60, "meshes": 60,
-    "mechanisms": 40, "predictions": 8,
+    "mechanisms": 40, "predictions": 8, "people": 40,
 }  # fmt: skip
 
 
