@@ -508,7 +508,7 @@ class _OrFunction:
         return {"anyOf": [*alone, handler(core_schema)]}
 
 
-Torque = Annotated[TorqueLawTable, BeforeValidator(_function_alone), _OrFunction()]
+TorqueLaw = Annotated[TorqueLawTable, BeforeValidator(_function_alone), _OrFunction()]
 
 
 class SharedTables(Table):
@@ -517,7 +517,7 @@ class SharedTables(Table):
     mechanism: MechanismChoice | None = Field(None, description="The mechanism.")
     initial: InitialTable | None = Field(None, description="State at the start.")
     trajectory: TrajectoryTable | None = Field(None, description="Prescribed motion.")
-    torque: Torque | None = Field(None, description="Joint torques.")
+    torque: TorqueLaw | None = Field(None, description="Joint torques.")
     controller: ControllerTable | None = Field(None, description="Control law.")
     ground: GroundTable | None = Field(None, description="Ground that contact points touch.")
     load: list[LoadTable] = Field([], description="Wrenches on bodies, each a [[load]].")
