@@ -101,6 +101,81 @@ def test_includes_cannot_leave_the_folder_nor_include_themselves(tmp_path):
         kt.load(written(inside, "robot.sdf", model("m", LINK + include("model://nowhere"))))
 
 
+ROBOT = """<robot name="arm">
+  <material name="red"><color rgba="1 0 0 1"/></material>
+  <link name="base">
+    <inertial><origin xyz="0.1 0 0.2" rpy="0.3 0 0.1"/><mass value="3"/>
+      <inertia ixx="0.3" iyy="0.4" izz="0.5" ixy="0.01" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>
+  </link>
+  <link name="elbow">
+    <inertial><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><sphere radius="0.1"/></geometry><material name="red"/></visual>
+  </link>
+  <link name="tool"/>
+  <link name="hand">
+    <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="elbow" type="revolute">
+    <origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><parent link="base"/><child link="elbow"/><axis xyz="0 1 1"/>
+    <limit lower="-1" upper="2" effort="0" velocity="3"/><dynamics damping="0.4"/>
+  </joint>
+  <joint name="slide" type="prismatic">
+    <origin xyz="0 0.5 0"/><parent link="elbow"/><child link="hand"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="1" effort="5" velocity="3"/><mimic joint="elbow" multiplier="0.5" offset="0.1"/>
+  </joint>
+  <joint name="end" type="fixed"><origin xyz="0 0 0.3"/><parent link="hand"/><child link="tool"/></joint>
+  <transmission name="t"><type>x</type><joint name="elbow"/>
+    <actuator name="motor"><drake:rotor_inertia value="0.01"/><drake:gear_ratio value="3"/></actuator>
+  </transmission>
+</robot>"""
+
+
+def test_included_urdf_robots_move_as_they_do_alone(tmp_path):
+    (tmp_path / "arm.urdf").write_text(ROBOT)
+    alone = quiet(tmp_path / "arm.urdf", floating_base=True)
+    both = model("m", LINK + include("arm.urdf", "<name>own</name><pose>0 0 2 0 0 1</pose>"))
+    for text in (both, model("m", include("arm.urdf", attributes=' merge="true"'))):
+        found = quiet(written(tmp_path, "robot.sdf", text), floating_base=True)
+        body = {
+            name: next(x for x in found.body_names if x.endswith(name)) for name in ("hand", "tool", "elbow")
+        }
+        own = [k for k, name in enumerate(found.joint_names) if body["elbow"] in name or "base" in name]
+        own = own[-7:]  # after the free joint of the other body, if there is one
+        q, qd, qdd = np.random.default_rng(1).uniform(-0.5, 0.5, (3, 7))
+        more = np.zeros((3, found.n_dof))
+        more[:, own] = q, qd, qdd
+        place = found.links[found.body_names.index(body["elbow"].replace("elbow", "base"))].placement
+        tilted = kt.forward_kinematics(found, more[0])
+        flat = kt.forward_kinematics(alone, q)
+        for short, name in body.items():
+            expected = place.position + place.rotation @ flat.of(short)[1]
+            np.testing.assert_allclose(tilted.of(name)[1], expected, atol=1e-12)
+        tau = kt.inverse_dynamics(found, *more)[own]
+        alone_tau = kt.inverse_dynamics(alone, q, qd, qdd)
+        np.testing.assert_allclose(tau[3:], alone_tau[3:], atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(tau[:3]), np.linalg.norm(alone_tau[:3]), rtol=1e-12)
+        joint = found.links[found.body_names.index(body["elbow"])].joint
+        assert joint.armature[0] == pytest.approx(0.09)
+        assert joint.effort_limit[0] == np.inf
+        assert (joint.lower[0], joint.upper[0], joint.viscous[0]) == (-1.0, 2.0, 0.4)
+        assert found.links[found.body_names.index(body["elbow"])].body.shapes[0].color == (1.0, 0.0, 0.0, 1.0)
+        assert found.links[found.body_names.index(body["tool"])].body.inertia.mass == 0.0
+        assert len(found.contact_points) == len(alone.contact_points)
+
+
+def test_included_urdf_robots_name_what_sdf_cannot_say(tmp_path):
+    (tmp_path / "arm.urdf").write_text(ROBOT.replace("</robot>", "<springs/></robot>"))
+    path = written(tmp_path, "robot.sdf", model("m", LINK + include("arm.urdf")))
+    with pytest.warns(kt.KinetreeWarning, match="names of joints that links have, too") as heard:
+        found = kt.load(path)
+    assert "element <springs>" in str(heard[0].message)
+    assert "arm::elbow_joint" in found.joint_names
+    (tmp_path / "arm.urdf").write_text("<sdf/>")
+    with pytest.raises(kt.errors.FileError, match=r"arm.urdf, line 1, <sdf>: the root element of a URDF"):
+        kt.load(path)
+
+
 def test_includes_that_double_are_stopped(tmp_path):
     written(tmp_path, "f0.sdf", model("f0", "".join(f'<link name="l{k}"/>' for k in range(50))))
     for k in range(1, 14):

@@ -17,6 +17,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.placement import Placement
 from kinetree.errors import InputError, ModelError, shown, unknown_name
+from kinetree.formats import urdf_elements
 from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
@@ -74,8 +75,8 @@ def load_sdf(
     its link's origin carries an empty body called like the joint with '_frame'. ``q`` follows the order of
     the <joint> elements. Joints that close loops become cut joints, <frame> elements frames. Collisions of
     models that float become contact points with their friction, a plane of a static model the floor;
-    ``contacts`` chooses other bodies (:func:`kinetree.load`). Files named by <include> must be inside the
-    file's folder, or inside ``folder``, or in a model or package that is known.
+    ``contacts`` chooses other bodies (:func:`kinetree.load`). Files named by <include>, SDF or URDF, must be
+    inside the file's folder, or inside ``folder``, or in a model or package that is known.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of an SDF file must be a text or a path, got {shown(path)}")
@@ -177,7 +178,12 @@ class _Model:
                 self.places[name] = scope.in_world(link.text("name"), link)
                 unphysical = self.options.allow_unphysical
                 self.elements[name] = link
-                self.bodies[name] = link_body(link, name, folder, unphysical, self.passed)
+                robot = self.documents.robots.get(link.source)
+                if robot is None:
+                    self.bodies[name] = link_body(link, name, folder, unphysical, self.passed)
+                else:
+                    body = urdf_elements.link_body(link, folder, unphysical, self.passed, robot.colors)
+                    self.bodies[name] = replace(body, name=name)
         self.places[WORLD] = Placement()
 
     # ---- joints -----------------------------------------------------------------------------------------
@@ -189,7 +195,7 @@ class _Model:
         written = {
             scope.full(x.text("name")): mimic
             for scope, x in scopes
-            if (mimic := mimic_of(x, scope.full)) is not None
+            if (mimic := self._mimic(scope, x)) is not None
         }
         for name, mimic in written.items():
             if mimic.joint not in self.joints:
@@ -200,8 +206,15 @@ class _Model:
             name = scope.full(element.text("name"))
             self._read_joint(scope, element, name, mimics.get(name))
 
+    def _mimic(self, scope: Scope, element: Element) -> Mimic | None:
+        if element.source not in self.documents.robots:
+            return mimic_of(element, scope.full)
+        mimic = urdf_elements.mimic_of(element)
+        return None if mimic is None else replace(mimic, joint=scope.full(mimic.joint))
+
     def _read_joint(self, scope: Scope, element: Element, name: str, mimic: Mimic | None) -> None:
-        if joint_type(element) == "gearbox":
+        robot = self.documents.robots.get(element.source)
+        if robot is None and joint_type(element) == "gearbox":
             message = f"{element.place}: a gearbox is ignored; joints move without it"
             self.passed.mention("not-used", "gearbox joints", message)
             return
@@ -209,7 +222,11 @@ class _Model:
         if parent == child:
             raise ModelError(f"{element.place}: the joint connects link '{child}' to itself")
         place = scope.in_world(element.text("name"), element)
-        made = list(joints_of(element, name, mimic, lambda x: self._turn(scope, place, x), self.passed))
+        if robot is None:
+            made = list(joints_of(element, name, mimic, lambda x: self._turn(scope, place, x), self.passed))
+        else:
+            armature = robot.armatures.get(element.text("name"), 0.0)
+            made = [replace(urdf_elements.joint_of(element, mimic, self.passed, armature), name=name)]
         for k, joint in enumerate(made):
             last = k == len(made) - 1
             carrier, carried = parent, child
@@ -315,9 +332,11 @@ class _Model:
     def _solids(self, name: str) -> list[tuple[Element, Shape]]:
         """The collisions of a link and their shapes; what is wrong with one is said where it is drawn."""
         quiet, found = PassedOver(self.passed.source), []
-        folder = self.documents.folders[self.elements[name].source]
+        source = self.elements[name].source
+        folder = self.documents.folders[source]
+        read = urdf_elements.shape_of if source in self.documents.robots else shape_of
         for collision in self.elements[name].all("collision"):
-            shape = shape_of(collision, folder, quiet)
+            shape = read(collision, folder, quiet)
             if shape is not None:
                 found.append((collision, shape))
             elif (tag := undrawn(collision)) is not None:

@@ -13,10 +13,12 @@ from kinetree.formats.regular_file import check_name, file_content
 from kinetree.formats.sdf_grammar import GRAMMAR, check_grammar, mention_world
 from kinetree.formats.sdf_scope import DELIMITER, NAMED, Scope
 from kinetree.formats.sdf_values import attribute_flag, flag, word
+from kinetree.formats.urdf_in_sdf import IncludedRobot, read_included_robot
 from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.model.body import WORLD
 
 ROOTS = ("sdf", "gazebo")
+SDF, URDF = (".sdf", ".world", ".xml"), (".urdf",)  # suffixes of files that may be included
 MOST_PARTS = 100_000  # links, joints and frames, those of included files counted each time
 DEEPEST = 30  # files that include each other
 CONFIG = "model.config"
@@ -31,6 +33,7 @@ class Documents:
     passed: PassedOver
     versions: dict[str, Version] = field(default_factory=dict)  # by file
     folders: dict[str, MeshFolder] = field(default_factory=dict)  # from where relative paths start, by file
+    robots: dict[str, IncludedRobot] = field(default_factory=dict)  # of URDF, by file
     _roots: dict[str, Element] = field(default_factory=dict)
     _chain: list[str] = field(default_factory=list)
     _checked: set[Element] = field(default_factory=set)  # elements whose unknown children are noted
@@ -60,7 +63,7 @@ class Documents:
         if scope.is_world:
             mention_world(element, self.passed)
         for part in (element, *element.all("link"), *element.all("joint")):
-            if part.tag in GRAMMAR and part not in self._checked:
+            if part.tag in GRAMMAR and part not in self._checked and part.source not in self.robots:
                 self._checked.add(part)
                 check_grammar(part, self.passed)
         for child in element.children:
@@ -123,13 +126,25 @@ class Documents:
                 f"{include.place}: model '{word(include, 'uri')}' is missing (looked for {path}); give "
                 f"folder= or packages="
             )
-        if path.suffix.lower() not in (".sdf", ".world", ".xml"):
-            raise FileError(f"{include.place}: '{path.name}' is not an SDF file; only SDF files are included")
+        if path.suffix.lower() in URDF:
+            return self._robot(path, folder.beside(path))
+        if path.suffix.lower() not in SDF:
+            raise FileError(
+                f"{include.place}: '{path.name}' is not an SDF or URDF file; only these are included"
+            )
         root = self.root(file_content(path), str(path), folder.beside(path))
         models = root.all("model")
         if len(models) != 1:
             raise FileError(f"{include.place}: {path} holds {len(models)} models; an included file has one")
         return models[0]
+
+    def _robot(self, path: Path, folder: MeshFolder) -> Element:
+        """The robot of a URDF file as a model."""
+        source = str(path)
+        if source not in self.robots:
+            self.robots[source] = robot = read_included_robot(path, folder, self.passed)
+            self.folders[source] = robot.folder
+        return self.robots[source].model
 
     def chosen(self, root: Element, wanted: str | None) -> Scope:
         """The model that is meant, or a whole world; an error that asks which, where several could be."""
