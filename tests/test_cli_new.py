@@ -446,6 +446,38 @@ def test_a_robot_with_torque_motors_and_a_state_stands():
     assert abs(stood.q[-1, z] - stood.q[0, z]) < 0.1  # m: it would fall by its legs' length
 
 
+MJCF_LEG = """
+<body name="{n}_hip" pos="{x} {y} 0"><joint name="{n}_roll" axis="1 0 0" range="-1 1"/>
+  <geom type="sphere" size="0.04" mass="0.5" contype="0" conaffinity="0"/>
+  <body name="{n}_thigh" pos="0 {y} 0"><joint name="{n}_pitch" axis="0 1 0" range="-1.5 3"/>
+    <geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.02" mass="1" contype="0" conaffinity="0"/>
+    <body name="{n}_calf" pos="0 0 -0.2"><joint name="{n}_knee" axis="0 1 0" range="-2.7 -0.8"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.01" mass="0.2" contype="0" conaffinity="0"/>
+      <geom name="{n}" type="sphere" size="0.02" pos="0 0 -0.2" mass="0.05"/></body></body></body>"""
+
+
+@pytest.mark.parametrize("height", [0.24, 0.29])
+def test_an_mjcf_robot_with_torque_motors_and_a_keyframe_stands(folder, height):
+    """The posture of the keyframe counts, at whatever height its feet are; its controls hold nothing."""
+    ends = {"fl": (0.2, 0.08), "fr": (0.2, -0.08), "rl": (-0.2, 0.08), "rr": (-0.2, -0.08)}
+    legs = "".join(MJCF_LEG.format(n=n, x=x, y=y) for n, (x, y) in ends.items())
+    motors = "".join(f'<motor joint="{n}_{part}"/>' for n in ends for part in ("roll", "pitch", "knee"))
+    text = (
+        '<mujoco model="dog"><compiler angle="radian"/>'
+        '<default><motor ctrlrange="-40 40"/><joint armature="0.01"/></default>'
+        '<worldbody><geom type="plane" size="5 5 0.1"/><body name="trunk" pos="0 0 0.4"><freejoint/>'
+        f'<geom type="box" size="0.2 0.1 0.05" mass="8"/>{legs}</body></worldbody>'
+        f'<actuator>{motors}</actuator><keyframe><key name="home" ctrl="{"0 " * 12}"'
+        f' qpos="0 0 {height} 1 0 0 0 {"0 0.9 -1.8 " * 4}"/></keyframe></mujoco>'
+    )
+    (folder / "dog.xml").write_text(text)
+    assert kinetree("new", "study", "stand", "--model", "dog.xml", "--duration", 2).exit_code == 0
+    result = kinetree("run", "stand.toml")
+    assert result.exit_code == 0, result.output
+    z = kt.load_result("stand.nc")["q"].sel(joint="trunk_free.tz").values
+    assert abs(z[-1] - z[0]) < 0.03  # m
+
+
 def test_a_state_that_leaves_loops_open_by_a_little_is_assembled():
     linkage = kt.zoo.four_bar()
     closed = kt.loops.assemble(linkage, np.full(3, 0.5))

@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 import kinetree as kt
@@ -240,6 +241,26 @@ def test_packages_go_by_the_name_in_their_manifest(tmp_path):
         assert kept == str(folder / "meshes" / "part.stl")
     assert not passed.remarks
     assert places.found("package://hand_description/../../secret.stl", "r.urdf", passed) is None
+
+
+def test_a_robot_stands_on_meshes_of_the_package_around_it(tmp_path):
+    """A clone under another name than that of its package: the mesh of the foot is found and touches."""
+    corners = np.array([[0, 0, -0.1], [0.1, 0, 0], [0, 0.1, 0], [-0.1, -0.1, 0]])
+    faces = [corners[[k for k in range(4) if k != left]] for left in range(4)]
+    points = ["".join(f"vertex {x} {y} {z}\n" for x, y, z in face) for face in faces]
+    facets = "".join(f"facet normal 0 0 0\nouter loop\n{x}endloop\nendfacet\n" for x in points)
+    clone = tmp_path / "clone"
+    for name in ("urdf", "meshes"):
+        (clone / name).mkdir(parents=True)
+    (clone / "package.xml").write_text("<package><name>dog_description</name></package>")
+    (clone / "meshes" / "foot.stl").write_text(f"solid foot\n{facets}endsolid foot\n")
+    (clone / "urdf" / "r.urdf").write_text(
+        '<robot name="r"><link name="foot"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
+        '<mesh filename="package://dog_description/meshes/foot.stl"/></geometry></collision></link></robot>'
+    )
+    robot = kt.load(clone / "urdf" / "r.urdf", floating_base=True)
+    assert min(point.position[2] for point in robot.contact_points) == pytest.approx(-0.1)
 
 
 @pytest.mark.parametrize(

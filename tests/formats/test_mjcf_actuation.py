@@ -102,7 +102,7 @@ def test_thrusters_are_named_as_such():
     rotor = '<site name="s"/>'
     after = '<actuator><motor name="up" site="s" gear="0 0 1 0 0 0"/></actuator>'
     text = model(joint="<freejoint/>", geom=ROD + rotor, after=after)
-    assert "forces of actuators at sites, such as thrusters (up)" in read(text)[1]
+    assert "forces of actuators at sites, such as thrusters: drones fall (up)" in read(text)[1]
 
 
 @pytest.mark.parametrize(("condim", "said"), [(3, ()), (4, ("torsional",)), (6, ("torsional", "rolling"))])

@@ -119,8 +119,9 @@ def check_pivots(tree: Tree, pivot: Array) -> None:
 def _singular(joint: str, state: tuple[int, ...], pivot: str) -> str:
     return (
         f"singular mass matrix: joint '{joint}' moves no inertia in {state_name(state)} (pivot {pivot}); "
-        "give the bodies beyond it mass and extent, or the joint an armature (armature= of kinetree.load for "
-        "files of others), and keep Euler-angle joints away from gimbal lock"
+        "give the bodies beyond it mass and extent, or the joint an armature (for files of others armature= "
+        "of kinetree.load, or armature = 0.01 in [mechanism.parameters] of a study), and keep Euler-angle "
+        "joints away from gimbal lock"
     )
 
 

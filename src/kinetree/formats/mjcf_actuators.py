@@ -81,7 +81,7 @@ def _reason_left_out(compiled: CompiledModel, k: int) -> str:
     if is_plugin(compiled, k):
         return "actuators whose force a plugin computes"
     at_site = compiled.label("mjtTrn", compiled.m.actuator_trntype[k]) == "site"
-    return "forces of actuators at sites, such as thrusters" if at_site else ""
+    return "forces of actuators at sites, such as thrusters: drones fall" if at_site else ""
 
 
 def is_plugin(compiled: CompiledModel, k: int) -> bool:

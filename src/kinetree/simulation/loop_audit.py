@@ -14,7 +14,8 @@ from kinetree.analysis.loops.dynamics import forces_of
 from kinetree.analysis.loops.reactions import reactions_of
 from kinetree.analysis.loops.rows import DIRECTION
 from kinetree.analysis.loops.structure import structure
-from kinetree.analysis.loops.system import RANK, Constraints, constraints
+from kinetree.analysis.loops.system import CLOSED as MISFIT
+from kinetree.analysis.loops.system import RANK, Constraints, constraints, misfit
 from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
@@ -86,14 +87,23 @@ def _loose_joint(mechanism: Mechanism, q: Array) -> str:
 
 
 def gap_checks(mechanism: Mechanism, q: Array, more: float = 0.0) -> dict[str, Check]:
-    """The largest gaps (m, rad) at positions (k, n_dof), of which ``more`` than rounding are allowed."""
+    """The largest gaps (m, rad) at positions (k, n_dof), of which ``more`` than rounding are allowed.
+
+    Small gaps that no motion closes are stated and not judged.
+    """
     found = constraints(mechanism, q)
+    left = misfit(found)
+    left = np.where(np.abs(left) <= MISFIT * _size(mechanism), left, 0.0)
+    found = replace(found, gap=found.gap - left)
     turning, checks = found.rows.type == DIRECTION, {}
     words = "the loops are closed" if more == 0.0 else "loop gaps stay within the initial gap"
     for name, rows, unit in (("loop_gap", ~turning, "m"), ("loop_angle", turning, "rad")):
         if rows.any():
             worst, where, J = _worst(mechanism, found, rows)
             sentence = f"{words} at every output; the largest gap is at '{where}'"
+            stays = float(np.abs(left)[..., rows].max())
+            if stays > CLOSED:
+                sentence += f"; {stays:.2g} {unit} more stay open, as redundant constraints do not quite fit"
             allowed = CLOSED * _size(mechanism) * _amplified(mechanism, J) + more
             checks[name] = Check.within(worst, allowed, unit, sentence)
     return checks

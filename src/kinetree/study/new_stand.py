@@ -18,6 +18,7 @@ from kinetree.control.walking.walker import Walker, walker_of
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
+from kinetree.simulation.standing import standing
 from kinetree.state import independent_axes
 from kinetree.study.new_stops import stop_lines
 from kinetree.study.new_walk import FIRM, NO_OPTIONS, described, mechanism_lines, two_digits
@@ -162,7 +163,7 @@ def _posture(mechanism: Mechanism, walker: Walker) -> Array:
     lower, upper = mechanism.tree.lower[axes], mechanism.tree.upper[axes]
     state = next(iter(mechanism.states.values()), None)
     if state is not None:
-        return np.clip(state.q, lower, upper)
+        return standing(mechanism, np.clip(state.q, lower, upper))
     legs = [mechanism.joint_index(name) for foot in walker.feet for name in foot.joints]
     found = []
     for height in HEIGHTS:

@@ -386,18 +386,21 @@ def start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _closed_start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
-    """A closed pose near zero, and one that a motion of the independent joints leads to."""
+    """A closed pose near zero, within the limits if one is found, and one that independent joints lead to."""
     from kinetree.analysis.loops.assembly import dependent_motion
-    from kinetree.analysis.loops.structure import assembled_poses, structure
+    from kinetree.analysis.loops.structure import allowed_pose, assembled_poses, structure
 
     start, names = assembled_poses(mechanism, 1)[0], structure(mechanism).independent
+    if ((start < mechanism.lower) | (start > mechanism.upper)).any():
+        inside = allowed_pose(mechanism)
+        start = start if inside is None else inside
     chosen = [mechanism.joint_index(name) for name in names]
     step = np.where(mechanism.tree.turns[independent_axes(mechanism)], REACH, 0.2 * REACH)[chosen]
     for share in (1.0, -1.0, 0.3, -0.3, 0.1, -0.1):
         way = start[chosen] + share * np.linspace(0.0, 1.0, 21)[:, None] * step
         try:
             return start, dependent_motion(mechanism, names, way, q0=start).q[-1]
-        except AssemblyError:
+        except (AssemblyError, InputError):
             continue
     return start, start
 

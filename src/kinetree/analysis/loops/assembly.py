@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.loops.positions import loop_positions_of
-from kinetree.analysis.loops.system import CLOSED, RANK, constraints
+from kinetree.analysis.loops.system import CLOSED, RANK, ROUNDED, constraints, misfit
 from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -65,7 +65,7 @@ def _assembled(mechanism: Mechanism, q: Array, free: Flags) -> Array:
 
 
 def closest(mechanism: Mechanism, q: Array, free: Flags) -> tuple[Array, float]:
-    """The coordinates that Newton's iteration reaches, and the largest gap that is left."""
+    """The coordinates that Newton's iteration reaches, and the largest gap left that motions could close."""
     q, found = np.array(q), constraints(mechanism, q)
     error = float(np.linalg.norm(found.gap))
     damping = 0.0
@@ -92,6 +92,8 @@ def closest(mechanism: Mechanism, q: Array, free: Flags) -> tuple[Array, float]:
         else:
             damping = max(10.0 * damping, 1e-6)
     gap = float(np.abs(found.gap).max(initial=0.0))
+    if 1e3 * CLOSE < gap <= CLOSED:
+        gap = float(np.abs(found.gap - misfit(found)).max())
     return q, max(gap, FLIPPED) if (found.rows.facing(found.cut) < 0.0).any() else gap
 
 
@@ -340,7 +342,7 @@ def _freed(mechanism: Mechanism, q: Array, hold: Hold) -> Flags:
 
 def _step(J: Array, gap: Array, damping: float) -> Array:
     if damping == 0.0:
-        step: Array = -np.linalg.pinv(J, rcond=RANK) @ gap
+        step: Array = -np.linalg.pinv(J, rcond=ROUNDED) @ gap
         return step
     n = J.shape[1]
     damped = np.concatenate([J, np.sqrt(damping) * np.eye(n)])

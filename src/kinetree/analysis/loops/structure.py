@@ -31,6 +31,7 @@ ROUNDING, CLEAR = 1e-11, 1e-5  # singular values beside the largest: zero below,
 WALK, WALK_STEP = 24, 0.5  # poses of a walk, and the distance between them
 SMALLEST = 1e-6  # size of a constraint's slope (m or 1) beside which smaller ones are rounding
 AWAY, AWAY_STEP = 8, 0.4  # attempts to leave a singular pose, and how far a joint is moved (rad, m)
+WIDE, INSIDE = 1.0, 0.1  # rad, m: range of joints without limits, and the way from a limit to a pose inside
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure
 
 
@@ -118,6 +119,30 @@ def assembled_poses(mechanism: Mechanism, count: int = POSES, seed: int = 0) -> 
         )
         raise AssemblyError(message)
     return np.array(poses)
+
+
+def allowed_pose(mechanism: Mechanism, tries: int = 20, seed: int = 0) -> Array | None:
+    """A pose (n_dof,) with closed loops in which no joint is beyond its limits; None if none is found.
+
+    Joints that end beyond their limits are put inside them, the worst of them is held there, and the others
+    close the loops again. Starts: zero, the middle of the limits, then random poses between them.
+    """
+    n, rng = mechanism.n_dof, np.random.default_rng(seed)
+    lower, upper = np.maximum(mechanism.lower, -WIDE), np.minimum(mechanism.upper, WIDE)
+    room = np.minimum(INSIDE * (upper - lower), INSIDE)
+    for k in range(tries):
+        start = np.zeros(n) if k == 0 else 0.5 * (lower + upper) if k == 1 else rng.uniform(lower, upper)
+        q, free = np.clip(start, lower + room, upper - room), np.ones(n, dtype=bool)
+        while free.any():
+            q, gap = closest(mechanism, q, free)
+            if not is_closed(mechanism, gap):
+                break
+            beyond = np.maximum(mechanism.lower - q, q - mechanism.upper)
+            if beyond.max() <= 0.0:
+                return q
+            free[int(np.argmax(np.where(free, beyond, -np.inf)))] = False
+            q = np.where(beyond > 0.0, np.clip(q, lower + room, upper - room), q)
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from kinetree.model.tree import Tree
 from kinetree.state import coordinates, state_name
 
 RANK = 1e-9  # singular values below this share of the largest count as zero
+ROUNDED = 1e-7  # the same where gaps are to be closed: to close one needs a far larger motion
 CLOSED = 1e-6  # gaps (m, sines), rates and accelerations below this, beside the motion's size, are rounding
 
 _prepared: WeakKeyDictionary[Tree, LoopRows] = WeakKeyDictionary()
@@ -142,6 +143,18 @@ def rank_of(J: Array) -> int:
     """How many rows of a matrix are independent."""
     size = np.linalg.svd(J, compute_uv=False)
     return int((size > RANK * size[:1]).sum())
+
+
+def misfit(found: Constraints) -> Array:
+    """The gaps (..., rows) that no motion closes, as constraints that imply each other do not quite fit.
+
+    Lengths and axes that a file gives with few digits leave such gaps, outside of the range of J, in every
+    pose.
+    """
+    U, s, _ = np.linalg.svd(found.J, full_matrices=False)
+    U = U * (s > ROUNDED * s[..., :1])[..., None, :]
+    left: Array = found.gap - (U @ (np.swapaxes(U, -1, -2) @ found.gap[..., None]))[..., 0]
+    return left
 
 
 def refuse_open_loops(
