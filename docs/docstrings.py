@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from griffe import Extension, Object
+from griffe import Attribute, ExprCall, ExprKeyword, ExprLambda, Extension, Object
 
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`~?\.?(?P<name>[^`]+)`")
 CITED = re.compile(r"(?<!\[)\[(?P<key>Barman2020|Xiang2009|Mohan2007|NCTU|Shah2013)\](?![\[(\]])")
@@ -19,6 +19,14 @@ class PlainDocstrings(Extension):
         """Rewrite the docstring of everything that is found."""
         if obj.docstring is not None:
             obj.docstring.value = as_markdown(obj.docstring.value)
+
+    def on_attribute_instance(self, *, attr: Attribute, **_: Any) -> None:
+        """Show the default of a field that a lambda makes as what it makes."""
+        value = attr.value
+        if isinstance(value, ExprCall) and len(value.arguments) == 1:
+            (given,) = value.arguments
+            if isinstance(given, ExprKeyword) and given.name == "default_factory":
+                attr.value = given.value.body if isinstance(given.value, ExprLambda) else value
 
 
 def as_markdown(text: str) -> str:

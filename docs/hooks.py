@@ -17,6 +17,7 @@ FORMULA = re.compile(
 )
 OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<up>(?:\.\./)+)(?P<path>[^)]+)\)")
 CITED = re.compile(r"(?<!\[)\[(?P<key>Barman2020|Xiang2009|Mohan2007|NCTU|Shah2013)\](?![\[(\]])")
+THUMBNAIL = re.compile(r'<img [^>]*src="(?P<file>[^"]*images/gallery/[^"]*)"[^>]*>')
 PLACE = "kinetreeformula{}x{}x"
 
 
@@ -32,10 +33,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """The formulas come back."""
+    """The formulas come back, and thumbnails of the gallery lead to their pictures."""
     for k, formula in enumerate(page.meta.get("formulas", [])):
         html = html.replace(PLACE.format(k, len(formula)), formula)
-    return html
+    if page.file.src_uri != "gallery.md":
+        return html
+    return THUMBNAIL.sub(lambda found: f'<a class="thumbnail" href="{found["file"]}">{found[0]}</a>', html)
 
 
 def _put_aside(found: re.Match[str], page: Any) -> str:

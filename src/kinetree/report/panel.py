@@ -19,6 +19,7 @@ LINE_STYLES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (8, 2)))
 LONGEST = 24  # characters of a name in a legend
 LABELS_IN_COLUMN, MOST_LABELS = 8, 16
 FEW_EVENTS = 40  # lines that hide nothing
+AT_AXIS = 0.03  # of the time: names of events before are right of their lines, beside the vertical axis
 MOST_EVENTS = 500  # lines across a picture; more could not be distinguished
 
 
@@ -207,11 +208,13 @@ def seen_events(events: Sequence[Event]) -> Sequence[Event]:
 def draw_events(ax: Any, events: Sequence[tuple[float, str]], *, named: bool) -> None:
     """Thin vertical lines at the times (s), paler where there are many; with the names on top if wanted."""
     opacity = 0.45 * min(1.0, FEW_EVENTS / max(len(events), 1))
+    first, last = ax.get_xlim()
     for time, name in events:
         ax.axvline(time, color=INK, linewidth=0.6, alpha=opacity, zorder=0.5, gid="event")
         if named:
+            side = "left" if time < first + AT_AXIS * (last - first) else "right"
             ax.text(
-                time, 0.98, f" {name}", transform=ax.get_xaxis_transform(), rotation=90, va="top", ha="right",
+                time, 0.98, f" {name}", transform=ax.get_xaxis_transform(), rotation=90, va="top", ha=side,
                 fontsize=6.5, color=INK, alpha=0.8, parse_math=False,
             )  # fmt: skip
 

@@ -339,9 +339,9 @@ def _finish(axes: list[Any], results: Sequence[Result]) -> None:
     times = [result.dataset["time"].values for result in results]
     start, end = min(time[0] for time in times), max(time[-1] for time in times)
     for k, ax in enumerate(axes):
-        draw_events(ax, events, named=k == 0 and len(events) <= MOST_NAMED_EVENTS)
         if start < end:
             ax.set_xlim(start, end)
+        draw_events(ax, events, named=k == 0 and len(events) <= MOST_NAMED_EVENTS)
         if k < len(axes) - 1:
             ax.set_xlabel("")
 

@@ -93,6 +93,16 @@ def _opening(result: Result) -> str:
     return stated[0].upper() + stated[1:]
 
 
+def _law_in_words(law: str) -> str:
+    """The name of a law's class as words.
+
+    >>> _law_in_words("ComputedTorque"), _law_in_words("PD"), _law_in_words("PDControl")
+    ('computed torque', 'PD', 'PD control')
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", law).split(" ")
+    return " ".join(word if word.isupper() else word.lower() for word in words)
+
+
 def _what(result: Result) -> str:
     """What was done."""
     mechanism, time = result.mechanism, result.time.values
@@ -100,7 +110,7 @@ def _what(result: Result) -> str:
     size = f"{freedom_in_words(mechanism)}, {mechanism.mass:.4g} kg"
     who = f"the mechanism {mechanism.name} ({size})"
     settings = result.settings
-    law = settings.get("law", "none")
+    law = _law_in_words(settings.get("law", "none"))
     if result.task == "simulate":
         driven = "without torques" if law == "none" else f"driven by {law}"
         return f"{who} was simulated for {span} {driven}{_on_ground(settings)}."
