@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import frozen
 from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation import rotation_to_axis, unit_axis
 from kinetree.errors import ModelError, listed
 from kinetree.formats.file_values import Degrees
 from kinetree.formats.schema import (
@@ -59,6 +60,24 @@ def body_of(table: GraphBodyTable) -> Body:
     """A body by itself."""
     shapes = tuple(shape_of(shape) for shape in table.shapes)
     return Body(table.name, inertia_of(table), shapes, table.gravity_compensation)
+
+
+def seen_body(table: GraphBodyTable) -> Body:
+    """A body by itself that looks like its box, cylinder or sphere unless it has shapes."""
+    body = body_of(table)
+    if body.shapes:
+        return body
+    if table.box is not None:
+        shape = Shape("box", frozen(table.box.size), Placement.at(table.box.center))
+    elif table.sphere is not None:
+        shape = Shape("sphere", frozen([table.sphere.radius]), Placement.at(table.sphere.center))
+    elif table.cylinder is not None:
+        solid = table.cylinder
+        along = rotation_to_axis(unit_axis(solid.axis, "axis of the cylinder", ModelError))
+        shape = Shape("cylinder", frozen([solid.radius, solid.length]), Placement.at(solid.center, along))
+    else:
+        return body
+    return replace(body, shapes=(shape,))
 
 
 def dh_row_of(table: DhRowTable) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.report.forms import SAME_POINT
 from kinetree.report.label_places import box_distance, label_places
-from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, PAPER, module_color
+from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, OBSTACLE, PAPER, module_color
 from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 
 AIR = 1.12  # the picture's width beside that of what it shows
@@ -21,6 +22,7 @@ COILS = 5  # of a spring
 LABEL_SIZE = 7  # points
 MANY_JOINTS = 20  # from which on only those that move are named
 LONGEST_LABEL = 36  # letters in a line
+NEAR = 0.5  # of the size: how far the picture goes on for what is around the mechanism
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -38,12 +40,13 @@ class Canvas:
         seen: tuple[float, float] = (1.0, 1.0),
         also: Array | None = None,
         marks: bool = False,
+        stands: bool = True,
     ) -> None:
-        """``height`` of the ground (m); ``seen``: the parts of the square axes' sides that are on paper;
-        ``also``: points (k, 3) that are to be within the picture, too; ``marks``: draw those of joints and
-        centers of mass also over bodies that are drawn as they look.
+        """``height`` of the ground (m), or of a grid that is none (not ``stands``); ``seen``: the parts of
+        the square axes' sides that are on paper; ``also``: points (k, 3) that are to be within the picture,
+        too; ``marks``: draw those of joints and centers of mass also over bodies that are drawn as they look.
         """
-        self.ax, self.seen, self.marks = ax, np.array(seen), marks
+        self.ax, self.seen, self.marks, self.stands = ax, np.array(seen), marks, stands
         points = np.concatenate([x for shot in shots for x in (shot.points, shot.corners)])
         self.size = extent(points)
         self.normal = shots[0].normal if all(shot.normal is not None for shot in shots) else None
@@ -64,7 +67,8 @@ class Canvas:
         self.pen = float(np.clip(inches / FULL_SIZE, 0.6, 1.0))
         self.tips = self._world_axes(points)
         self.drawn = np.concatenate([points, self.tips])
-        more = np.zeros((0, 3)) if also is None else also
+        low, high = points.min(axis=0) - NEAR * self.size, points.max(axis=0) + NEAR * self.size
+        more = np.zeros((0, 3)) if also is None else np.clip(also, low, high)
         self._fit(np.concatenate([points, self._floor(points), self.tips, more]))
 
     def _world_axes(self, points: Array) -> Array:
@@ -117,6 +121,14 @@ class Canvas:
 
         return self.ax.add_collection3d(Line3DCollection(lines, **style))
 
+    def obstacles(self, faces: Sequence[Array]) -> None:
+        """What a motion keeps out of: clear polygons (k, 3), behind all that moves."""
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        if len(faces):
+            style = {"facecolors": OBSTACLE, "edgecolors": OBSTACLE, "linewidths": 0.4, "alpha": 0.3}
+            self.ax.add_collection3d(Poly3DCollection(faces, zorder=0.6, **style))
+
     # ---- the ground -----------------------------------------------------------------------------------
 
     def ground(self) -> None:
@@ -126,6 +138,8 @@ class Canvas:
         lines = _grid(self.low, self.high, across, height, self.step)
         self._lines(lines, colors=GROUND, linewidths=0.5, alpha=0.45, zorder=0)
         note = f"grid {self.step:g} m"
+        if not self.stands and self.normal is None:
+            note += ", not a floor"
         corner = 0.5 + np.array([0.49, -0.49]) * self.seen
         self.ax.text2D(*corner, note, transform=self.ax.transAxes, ha="right", fontsize=7.5, color=GROUND)
         for k, tip in enumerate(self.tips):

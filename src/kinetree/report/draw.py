@@ -13,7 +13,9 @@ from kinetree.formats.files import PathLike
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.canvas import Canvas
+from kinetree.report.frames import Frames
 from kinetree.report.looks import looks as described_looks
+from kinetree.report.obstacles import obstacle_faces
 from kinetree.report.palette import INK
 from kinetree.report.skeleton import Skeleton, skeleton
 from kinetree.state import coordinates, hint_at_degrees
@@ -87,10 +89,12 @@ def figure_of(
     looks: bool = True,
     meshes: PathLike | None = None,
     view: tuple[float, float] | None = None,
+    around: Frames | None = None,
 ) -> Figure:
     """A figure with one picture, made without any screen; smaller ones have larger letters beside it.
 
-    Poses q (k, n_dof) are overlaid as in :func:`strobe`; for the other arguments see :func:`draw`.
+    Poses q (k, n_dof) are overlaid as in :func:`strobe`; ``around`` is a motion whose
+    obstacles are drawn, too; for the other arguments see :func:`draw`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -101,7 +105,8 @@ def figure_of(
     figure = Figure(figsize=(inches, 1.05 * inches))
     FigureCanvasAgg(figure)
     ax: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0 / 1.05), projection="3d")
-    _drawn(mechanism, shots, ax, labels=labels, legend=len(shots) == 1, ground=True, view=view)
+    legend = len(shots) == 1
+    _drawn(mechanism, shots, ax, labels=labels, legend=legend, ground=True, view=view, around=around)
     return figure
 
 
@@ -114,11 +119,17 @@ def _drawn(
     legend: bool,
     ground: bool,
     view: tuple[float, float] | None,
+    around: Frames | None = None,
 ) -> Any:
     ax = _axes(ax)
-    canvas = Canvas(ax, shots, mechanism.gravity, view, marks=labels)
+    faces = [] if around is None else obstacle_faces(mechanism, around.obstacles, around.q[-1])
+    canvas = Canvas(
+        ax, shots, mechanism.gravity, view, also=np.concatenate(faces) if faces else None, marks=labels,
+        stands=around is None or around.stands,
+    )  # fmt: skip
     if ground:
         canvas.ground()
+    canvas.obstacles(faces)
     faint = np.linspace(0.12, 0.5, len(shots) - 1)
     for layer, (shot, strength) in enumerate(zip(shots, [*faint, 1.0], strict=True)):
         canvas.skeleton(shot, float(strength), layer)

@@ -15,9 +15,11 @@ from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD, Shape
+from kinetree.model.floor import Floor
 from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.rooted import carried_bodies
+from kinetree.report.obstacles import Obstacle, clearance_floor, obstacles
 from kinetree.result.opensim import GROUND
 from kinetree.result.result import Result
 from kinetree.result.variables import AT_JOINT, NET_REACTION
@@ -96,8 +98,8 @@ class Frames:
     (T, F, 3); the ``center_of_pressure`` (T, 3), NaN where there is none, and the force
     of the parent on each body at its origin, ``reaction`` (T, B, 3) in N; of a person, that of the proximal
     on the distal body, whichever of them the tree carries. ``traces``: names and paths (T, 3) of the frames
-    of the mechanism, if it has only a few. ``rows`` (T,) are the samples of
-    the result that were taken, ``q`` (T, n_dof) their coordinates.
+    of the mechanism, if it has only a few; ``obstacles``: what a prediction keeps bodies out of. ``rows``
+    (T,) are the samples of the result that were taken, ``q`` (T, n_dof) their coordinates.
     """
 
     name: str
@@ -116,6 +118,12 @@ class Frames:
     foot_force: Array | None = None
     foot_point: Array | None = None
     traces: tuple[tuple[str, Array], ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+
+    @property
+    def stands(self) -> bool:
+        """Whether there is a floor: the ground of the motion, or a force of it on feet."""
+        return self.ground is not None or self.foot_force is not None
 
     @property
     def support_polygons(self) -> list[Array]:
@@ -173,6 +181,7 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
     rows = _rows(time, q, most)
     poses = forward_kinematics(result.mechanism, q[rows])
     plane = ground_plane(result.settings)
+    plane = plane or _level(clearance_floor(result.mechanism, result.settings))
     contacts = _contact_positions(result.mechanism, poses.rotation, poses.position)
     force = _taken(result, "contact_force", motion, rows)
     touching = _taken(result, "touching", motion, rows)
@@ -194,6 +203,7 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
         plane,
         *(_feet(result, motion, rows) if force is None else (None, None)),
         _traces(result.mechanism, poses),
+        obstacles(result.mechanism, result.settings),
     )
 
 
@@ -228,7 +238,10 @@ def ground_plane(settings: Mapping[str, Any]) -> GroundPlane | None:
 
 def floor_plane(mechanism: Mechanism) -> GroundPlane | None:
     """The floor of a mechanism's scene; None without one."""
-    floor = mechanism.floor
+    return _level(mechanism.floor)
+
+
+def _level(floor: Floor | None) -> GroundPlane | None:
     if floor is None:
         return None
     up, ahead, side = floor.frame()

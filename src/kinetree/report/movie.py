@@ -16,6 +16,7 @@ from kinetree.report.canvas import Canvas
 from kinetree.report.encode import check_movie, movie_bytes
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names, positions
 from kinetree.report.looks import looks
+from kinetree.report.obstacles import obstacle_faces
 from kinetree.report.output import write_file
 from kinetree.report.palette import GROUND, INK
 from kinetree.report.shapes import shape_faces
@@ -132,7 +133,8 @@ def movie_pictures(
     """Pictures (height, width, 3) of bytes, one for each of the times (s); ``q`` (T, n_dof) of the frames."""
     paper_size = _checked_size(size)
     known = looks(mechanism, meshes, MOST_TRIANGLES)
-    shots = [skeleton(mechanism, row, known) for row in interpolated(motion.time, q, times)]
+    poses = interpolated(motion.time, q, times)
+    shots = [skeleton(mechanism, row, known) for row in poses]
     extents = extent(np.concatenate([points for shot in shots for points in (shot.points, shot.corners)]))
     arrows = [
         (x.color, interpolated(motion.time, x.at, times), interpolated(motion.time, x.vector, times))
@@ -141,9 +143,11 @@ def movie_pictures(
     tips = np.concatenate([np.zeros((0, 3)), *((at + vector).reshape(-1, 3) for _, at, vector in arrows)])
     pace = "" if speed == 1.0 else f"   speed {speed:.3g}"
     digits = 2 if speed > 0.2 else 3
-    paper = _Paper(mechanism, motion.ground, shots, paper_size, tips)
+    around = [obstacle_faces(mechanism, motion.obstacles, row) for row in poses]
+    paper = _Paper(mechanism, motion, shots, paper_size, np.concatenate([tips, *around[0]]))
     for k, shot in enumerate(shots):
         paper.begin()
+        paper.canvas.obstacles(around[k])
         paper.canvas.skeleton(shot)
         for color, at, vector in arrows:
             paper.canvas.arrows(at[k], vector[k], color)
@@ -170,7 +174,7 @@ class _Paper:
     def __init__(
         self,
         mechanism: Mechanism,
-        ground: GroundPlane | None,
+        motion: Frames,
         shots: list[Skeleton],
         size: tuple[int, int],
         tips: Array,
@@ -185,10 +189,11 @@ class _Paper:
         corner = (0.5 - 0.5 * side / width, 0.5 - 0.5 * side / height)
         self.ax: Any = self.figure.add_axes((*corner, side / width, side / height), projection="3d")
         seen = (width / side, max(0.5 * height, height - 2 * HEAD) / side)
+        ground = motion.ground
         blocks = _block_faces(ground, shots)
         self.canvas = Canvas(
             self.ax, shots, mechanism.gravity, None, height=_level(ground), seen=seen,
-            also=np.concatenate([tips, *blocks]),
+            also=np.concatenate([tips, *blocks]), stands=motion.stands,
         )  # fmt: skip
         self._ground(ground, shots)
         self._blocks(blocks)

@@ -15,7 +15,7 @@ from kinetree.formats.file_values import Degrees
 from kinetree.formats.files import load
 from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.toml_file import mechanism_of
-from kinetree.formats.toml_parts import body_of, contact_point_of, placement_of
+from kinetree.formats.toml_parts import contact_point_of, placement_of, seen_body
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.payload import mounted
@@ -54,7 +54,7 @@ def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, n
                 bare = bare.with_frame(frame.name, frame.body, place.position, place.rotation)
     for k, payload in enumerate(table.payload):
         with origin.blamed("mechanism", "payload", k):
-            body = body_of(payload)
+            body = seen_body(payload)
             if body.inertia.is_zero:
                 raise InputError(f"payload '{payload.name}' needs a mass, or a solid such as box")
             bare = mounted(bare, payload.on, body)

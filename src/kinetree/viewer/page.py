@@ -172,6 +172,7 @@ class Viewer:
             self._plot(result)
             shown = self.motion.frames.ground if self.motion else None
             self.stage.ground(shown or floor_plane(self.subject.mechanism), self._low)
+            self.stage.obstacles(self.motion.frames.obstacles if self.motion else ())
         if self.motion is not None:
             self.motion.show(self.motion.t)
         else:

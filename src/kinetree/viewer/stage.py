@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.formats.surface import hex_color
-from kinetree.model.body import Shape
+from kinetree.model.body import WORLD, Shape
 from kinetree.model.joint_kind import BALL, BLOCK, PIN
 from kinetree.report.canvas import grid_step
 from kinetree.report.frames import GroundPlane
 from kinetree.report.looks import welded
-from kinetree.report.palette import ALERT, CENTER_COLOR, GROUND, INK, PAPER
+from kinetree.report.obstacles import Obstacle
+from kinetree.report.palette import ALERT, CENTER_COLOR, GROUND, INK, OBSTACLE, PAPER
 from kinetree.report.scene import Scene, SceneBody, SceneJoint
 from kinetree.report.shapes import shape_faces
 from kinetree.report.solid import Solid
@@ -52,6 +53,7 @@ class Stage:
         self._solids: list[Any] = []
         self._terrain: Any = None
         self._blocks: list[Any] = []
+        self._obstacles: list[Any] = []
         self._owners: list[int] = []  # the body of each solid
         for k, body in enumerate(scene.bodies):
             place = f"{self.root}/{k}"
@@ -196,6 +198,22 @@ class Stage:
             )
             for k, block in enumerate(blocks)
         ]
+
+    def obstacles(self, found: Sequence[Obstacle]) -> None:
+        """What a motion keeps out of, clear, in place of those before."""
+        for old in self._obstacles:
+            old.remove()
+        names = [body.name for body in self.scene.bodies]
+        self._obstacles = []
+        for k, one in enumerate(found):
+            place = self.root if one.body == WORLD else f"{self.root}/{names.index(one.body)}"
+            corners, triangles = welded(shape_faces(one.shape))
+            self._obstacles.append(
+                self.server.scene.add_mesh_simple(
+                    f"{place}/obstacle{k}", corners.astype(np.float32), triangles.astype(np.uint32),
+                    color=rgb(OBSTACLE), opacity=0.4, side="double", flat_shading=True,
+                )
+            )  # fmt: skip
 
     def _add_body(self, place: str, body: SceneBody) -> None:
         for k, shape in enumerate(body.shapes):

@@ -228,6 +228,8 @@ def _key(result: Result) -> Html:
     if motion.traces:
         names = ", ".join(name for name, _ in motion.traces)
         entries += [("trace", f"path of {names}")]
+    if motion.obstacles:
+        entries += [("obstacle", "keep-out region")]
     if motion.contact_force is not None or motion.foot_force is not None:
         entries += [("contact", "ground force")]
     if motion.center_of_pressure is not None:

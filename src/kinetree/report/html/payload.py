@@ -12,13 +12,13 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.formats.files import PathLike
 from kinetree.formats.surface import hex_color
-from kinetree.model.body import Shape
+from kinetree.model.body import WORLD, Shape
 from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names
 from kinetree.report.html.panels import CurvePanel, report_panels
 from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import seen_events
-from kinetree.report.scene import Scene, SceneBody, SceneJoint, scene
+from kinetree.report.scene import WORLD_INDEX, Scene, SceneBody, SceneJoint, scene
 from kinetree.report.solid import Solid
 from kinetree.result.result import Result
 from kinetree.result.variables import NET_REACTION
@@ -58,6 +58,7 @@ def payload(result: Result, meshes: PathLike | None = None) -> dict[str, Any]:
     return {
         "scene": _scene(moving),
         "ground": _ground(motions[0].ground if motions else None),
+        "obstacles": _obstacles(result, motions),
         "motions": [_motion(motion) for motion in motions],
         "arrows": {
             "contact": _scale(motions, "contact", longest),
@@ -196,6 +197,15 @@ def _motion(motion: Frames) -> dict[str, Any]:
     if motion.touching is not None and any(len(polygon) for polygon in polygons):
         stated["support"] = [np.round(polygon, 4).ravel().tolist() for polygon in polygons]
     return stated
+
+
+def _obstacles(result: Result, motions: list[Frames]) -> list[dict[str, Any]]:
+    """Shapes that the motion keeps out of, each in the frame of a body, -1 for the world."""
+    mechanism = result.mechanism
+    return [
+        {"body": WORLD_INDEX if x.body == WORLD else mechanism.body_index(x.body), **_shape(x.shape)}
+        for x in (motions[0].obstacles if motions else ())
+    ]
 
 
 def _scale(motions: list[Frames], kind: str, longest: float) -> float:

@@ -31,8 +31,10 @@ SMALLEST = 1e-12  # violation that counts as one
 def drawing(result: Result) -> Html:
     """The mechanism in its first pose, with the names of its joints if there are few."""
     mechanism = result.mechanism
-    pose = frames(result, most=1).q[0] if motion_names(result) else None
-    figure = figure_of(mechanism, pose, labels=mechanism.n_dof <= MOST_LABELS, inches=INCHES)
+    first = frames(result, most=1) if motion_names(result) else None
+    pose = None if first is None else first.q[0]
+    named = mechanism.n_dof <= MOST_LABELS
+    figure = figure_of(mechanism, pose, labels=named, inches=INCHES, around=first)
     figure.axes[0].set_position((0.07, 0.02, 0.86, 0.9))  # room for names
     words = f"Drawing of {mechanism.name} in its first pose: links, joints by kind, centers of mass"
     return _picture(figure, words)
@@ -43,7 +45,7 @@ def poses(result: Result) -> Html:
     if result.task != "predict" or not motion_names(result):
         return Html("")
     shots = frames(result, most=POSES)
-    figure = figure_of(result.mechanism, shots.q, inches=INCHES)
+    figure = figure_of(result.mechanism, shots.q, inches=INCHES, around=shots)
     words = f"{len(shots.time)} poses at equal times, from pale to dark"
     return Html(_picture(figure, words) + element("p", f"{words}.", class_="quiet"))
 

@@ -3,6 +3,7 @@
 const WORLD = -1;
 const DARK = [0.2, 0.25, 0.31];
 const LIGHT = [0.93, 0.94, 0.95];
+const OBSTACLE = [0.66, 0.47, 0.54];
 
 // A motion: poses and forces at any time.
 class Motion {
@@ -73,6 +74,7 @@ class Stage {
     this.addBodies();
     this.addJoints();
     this.measure();
+    this.addObstacles(data.obstacles);
     this.setView();
     this.setGround(data.ground);
     this.addPedestals();
@@ -146,10 +148,29 @@ class Stage {
       }
     }
     for (const joint of this.scene.joints) if (joint.parent === WORLD && joint.grounded) this.points.push(joint.seat);
+    this.frame();
+  }
+
+  // The box and the ball around all points.
+  frame() {
     this.low = [0, 1, 2].map((axis) => Math.min(...this.points.map((p) => p[axis])));
     this.high = [0, 1, 2].map((axis) => Math.max(...this.points.map((p) => p[axis])));
     this.middle = scaled(add(this.low, this.high), 0.5);
     this.radius = Math.max(...this.points.map((p) => length(subtract(p, this.middle))), 1e-3);
+  }
+
+  // What the motion keeps out of; of large ones, what is near the motion is within the picture.
+  addObstacles(told) {
+    for (const shape of told) {
+      const surface = new Surface().append(surfaceOfShape(shape), shape.turn, shape.position);
+      this.put(shape.body, OBSTACLE, surface, "obstacle");
+      if (shape.body !== WORLD) continue;
+      for (let k = 0; k < surface.positions.length; k += 3) {
+        const corner = surface.positions.slice(k, k + 3);
+        this.points.push(corner.map((x, a) => clamp(x, this.low[a] - 0.5 * this.size, this.high[a] + 0.5 * this.size)));
+      }
+    }
+    if (told.length) this.frame();
   }
 
   // Up on the picture, and the direction to the eye: along the normal if all stays in a plane.
@@ -176,6 +197,8 @@ class Stage {
       const height = lowest(this.up) - (grounded ? 0.03 : 0) * this.size;
       this.plane = { origin: scaled(this.up, Math.min(height, grounded ? 0 : Infinity)), normal: this.up, ahead: across(this.up)[0], wall: false };
     }
+    // Whether the plane is one that something stands on or stays above, or no level plane at all.
+    this.stands = ground !== null || this.plane.wall || this.motions.some((motion) => motion.footForce);
     this.plane.side = cross(this.plane.normal, this.plane.ahead);
     this.step = gridStep(this.size);
     if (ground) for (const region of ground.regions) this.addRegion(region);

@@ -144,7 +144,7 @@ class WebglRenderer {
     gl.clear(gl.DEPTH_BUFFER_BIT);
     this.use(this.depth, { shade: light.matrix });
     for (const { mesh, model, layer } of surfaces) {
-      if (layer === "above") continue;
+      if (layer === "above" || layer === "obstacle") continue;
       this.set(this.depth, "model", model);
       this.draw(mesh);
     }
@@ -166,9 +166,10 @@ class WebglRenderer {
       this.set(this.lit, "color", color);
       this.draw(mesh);
     };
-    surfaces.filter((x) => x.layer !== "above").forEach(show);
+    surfaces.filter((x) => x.layer !== "above" && x.layer !== "obstacle").forEach(show);
     for (const other of others) this.drawGhost(other);
     for (const path of drawn.paths) this.drawPath(path.points, path.color, 2.2, 0.8, look);
+    this.drawObstacles(surfaces, shared);
     gl.clear(gl.DEPTH_BUFFER_BIT);
     this.use(this.lit, { ...shared, alpha: 1 });
     surfaces.filter((x) => x.layer === "above").forEach(show);
@@ -190,12 +191,23 @@ class WebglRenderer {
     return { direction, matrix: product(orthographic(half, 0.5 * half, 6 * half), view) };
   }
 
+  // Clear, over all that is behind or in them.
+  drawObstacles(surfaces, shared) {
+    this.use(this.lit, { ...shared, alpha: 0.4 });
+    this.set(this.lit, "glow", 0);
+    for (const { mesh, model, color } of surfaces.filter((x) => x.layer === "obstacle")) {
+      this.set(this.lit, "model", model);
+      this.set(this.lit, "color", color);
+      this.draw(mesh);
+    }
+  }
+
   // The bodies of another motion, pale.
   drawGhost(pose) {
     this.set(this.lit, "alpha", 0.3);
     this.set(this.lit, "glow", 1);
-    for (const { body, mesh, color } of this.items) {
-      if (body === WORLD) continue;
+    for (const { body, mesh, color, layer } of this.items) {
+      if (body === WORLD || layer === "obstacle") continue;
       const { turn, position } = bodyOf(pose, body);
       this.set(this.lit, "model", matrixOf(turn, position));
       this.set(this.lit, "color", color);

@@ -49,14 +49,14 @@ class CanvasRenderer {
     }
     triangles.sort((a, b) => b.depth - a.depth);
     context.lineWidth = 1;
-    for (const { corners, normal: n, color } of triangles) {
+    for (const { corners, normal: n, color, opacity } of triangles) {
       const sun = Math.max(0, dot(n, light));
       const shade = 0.45 + 0.2 * (0.5 + 0.5 * dot(n, stage.up)) + 0.45 * sun;
-      context.fillStyle = context.strokeStyle = css(scaled(color, shade), 1);
+      context.fillStyle = context.strokeStyle = css(scaled(color, shade), opacity);
       context.beginPath();
       this.trace(corners.map(on));
       context.fill();
-      context.stroke();
+      if (opacity === 1) context.stroke();
     }
     for (const { points, color } of drawn.paths) this.drawPath(points, color, on);
     for (const { at, radius, color, above } of drawn.balls) {
@@ -89,19 +89,19 @@ class CanvasRenderer {
 
   triangles(pose, drawn, look) {
     const found = [];
-    const put = (surface, color, matrix) => {
+    const put = (surface, color, matrix, opacity = 1) => {
       const p = surface.positions;
       for (let k = 0; k < p.length; k += 9) {
         const corners = [0, 3, 6].map((j) => transformed(matrix, [p[k + j], p[k + j + 1], p[k + j + 2]]));
         const n = unit(cross(subtract(corners[1], corners[0]), subtract(corners[2], corners[0])));
         const middle = scaled(add(add(corners[0], corners[1]), corners[2]), 1 / 3);
         const sight = subtract(look.eye, middle);
-        if (dot(n, sight) > 0) found.push({ corners, color, normal: n, depth: length(sight) });
+        if (dot(n, sight) > 0) found.push({ corners, color, opacity, normal: n, depth: length(sight) });
       }
     };
-    for (const { body, surface, color } of this.stage.items) {
+    for (const { body, surface, color, layer } of this.stage.items) {
       const { turn, position } = bodyOf(pose, body);
-      put(surface, color, matrixOf(turn, position));
+      put(surface, color, matrixOf(turn, position), layer === "obstacle" ? 0.4 : 1);
     }
     const along = (from, vector, radius, surface, color) =>
       put(surface, color, matrixOf(turnToAxis(unit(vector)), from, [radius, radius, length(vector)]));

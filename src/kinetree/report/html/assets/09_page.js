@@ -80,7 +80,8 @@ class Page {
     this.camera = new Camera(this.stage);
     this.openRenderer();
     if (this.renderer.software) [this.level, this.rest] = [2, 1];
-    find("grid-note").textContent = `grid ${Number(this.stage.step.toPrecision(2))} m`;
+    const note = `grid ${Number(this.stage.step.toPrecision(2))} m`;
+    find("grid-note").textContent = this.stage.stands ? note : `${note}, not a floor`;
     const axes = find("axes");
     this.axes = ["x", "y", "z"].map((name) => {
       const [line, text] = [drawn("line", { class: `axis ${name}` }), drawn("text", { class: `axis ${name}` }, name)];
