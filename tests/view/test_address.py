@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -154,6 +155,17 @@ def test_the_page_turns_its_token_into_a_cookie(served):
     for wrong in (own, f"{own}/?token=x", f"{own}/index.html"):
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(wrong)
+
+
+def test_a_page_without_the_token_is_one_line_on_the_terminal(served, capfd):
+    _, _, own = served
+    for _ in range(2):
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(own)
+        assert status_of(own.replace("http", "ws"), origin=own) == 403
+    time.sleep(0.2)  # connections end in another thread
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("viewer: a request was refused: the address lacks the viewer's token")
 
 
 def test_names_of_other_machines_that_lead_here_are_refused(served):

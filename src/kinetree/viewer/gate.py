@@ -9,6 +9,7 @@ page itself. Messages are limited in size and number.
 from __future__ import annotations
 
 import http
+import logging
 import secrets
 import sys
 import threading
@@ -33,6 +34,7 @@ class Gate:
 
     def __init__(self, *, public: bool = False) -> None:
         self.token, self.public = secrets.token_urlsafe(24), public
+        self._said: set[str] = set()  # reasons of refusals, each printed once
 
     def refusal(self, request: Any) -> str:
         """Why a request may not pass, or nothing."""
@@ -67,6 +69,9 @@ class Gate:
         def checked(connection: Any, request: Any) -> Any:
             reason = self.refusal(request)
             if reason:
+                if reason not in self._said:
+                    self._said.add(reason)
+                    print(f"viewer: a request was refused: {reason}", file=sys.stderr)
                 return connection.respond(http.HTTPStatus.FORBIDDEN, f"{reason}\n")
             answer = process(connection, request) if process is not None else None
             if answer is not None and self._knows(request.path):
@@ -115,6 +120,17 @@ def _name(host: str | None) -> str:
     return f"kinetree-{urlsplit(f'//{host}').port or 80}"
 
 
+def _log() -> logging.Logger:
+    """The log of connections, without the tracebacks of those that the gate refuses."""
+    log = logging.getLogger("kinetree.viewer")
+    log.addFilter(_is_no_refusal)
+    return log
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    return "opening handshake failed" not in record.getMessage()
+
+
 @contextmanager
 def guarded(gate: Gate) -> Iterator[None]:
     """Servers that are started in here pass all requests through the gate."""
@@ -126,6 +142,7 @@ def guarded(gate: Gate) -> Iterator[None]:
         def serve(handler: Any, *places: Any, **options: Any) -> Any:
             options["process_request"] = gate.around(options.get("process_request"))
             options["max_size"] = LARGEST_MESSAGE
+            options["logger"] = _log()
             return plain(gate.limited(handler), *places, **options)
 
         sockets.serve = serve  # type: ignore[assignment, misc]
