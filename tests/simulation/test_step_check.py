@@ -51,6 +51,18 @@ def test_a_step_a_little_too_long_is_told():
     assert any("too long for 'rk4': the ground" in message for message in run.messages)
 
 
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
+@pytest.mark.parametrize("longer", [1.2, 2.0, 4.5])
+def test_motions_with_too_long_a_step_do_not_pass(method, longer):
+    """A ball that lands is judged by its energy; one that only falls is exact by rk4, and passes."""
+    step = longer * (2.78 if method == "rk4" else 2.0) / 2000.0
+    run = kt.simulation.simulate_batch(
+        ball(), [[0.3], [9.0]], duration=0.5, times=26, ground=ground(1e4, 4000.0), method=method, step=step
+    )
+    assert run.messages and not run.passed and not run.audit["energy_balance"].passed
+    assert run.motion_passed.values.tolist() == [False, method == "rk4"]
+
+
 def on_many_points(n):
     """A light foot below a heavy trunk, with many contact points, as the corners of a mesh are."""
     build = kt.Builder("hopper")

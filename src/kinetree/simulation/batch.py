@@ -71,10 +71,11 @@ def simulate_batch(
     masses of the bodies in each motion, with which their moments of inertia scale; models inside controllers
     keep the mechanism's own. The result has the dimensions rollout, time, joint, with energies and an audit
     of the worst motion: energy balance, how well loops stay closed, and the verdicts of
-    :func:`kinetree.simulate`; ``motion_passed`` (rollout) says which motions pass all verdicts. Four
-    motions share their steps, so the last digits of a motion depend on its neighbors, never on the number of
-    threads; with closed loops each motion has its own steps. Events are not detected and Euler sequences not
-    switched: a motion must not start within a degree of gimbal lock. Steps become smaller near the lock; with
+    :func:`kinetree.simulate`; ``motion_passed`` (rollout) says which motions pass all verdicts and keep their
+    energy balance. Four motions share their steps, so the last digits of a motion depend on its neighbors,
+    never on the number of threads; with closed loops each motion has its own steps. Events are not detected
+    and Euler sequences not switched: a motion must not start within a degree of gimbal lock. Steps become
+    smaller near the lock; with
     fixed steps it is an error, which is detected for each motion separately.
 
     ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument, as for
@@ -396,7 +397,9 @@ def _result(
     stated = {name: ((ROLLOUT, *x.dims), *x[1:4]) for name, x in shown.items()}
     findings = _merged([(job.rows, job.findings(options.times, q[job.rows])) for job in jobs], len(q))
     judged = checks_of(findings)
-    passed = (ROLLOUT,), motions_passed(findings, len(q)), "1", "whether the motion passes all verdicts"
+    balanced = found.relative_error(unsure) <= energy_tolerance(options)
+    good = motions_passed(findings, len(q)) & balanced
+    passed = (ROLLOUT,), good, "1", "whether the motion passes all verdicts and keeps its energy balance"
     return build_result(
         "simulate_batch",
         mechanism,
