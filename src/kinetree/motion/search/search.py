@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from time import perf_counter
@@ -18,7 +17,6 @@ from kinetree.motion.outcome.prediction import Trial
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.search.progress import StartsProgress, Tell, shown_progress
 from kinetree.motion.search.saving import Saver
-from kinetree.motion.solvers.choice import LARGE
 from kinetree.motion.solvers.interface import (
     Outcome,
     Progress,
@@ -140,7 +138,7 @@ class Search:
         further = (by_chance(rng) for _ in range(starts - 1))
         with shown_progress(progress) as tell:
             self.course = None if tell is None else StartsProgress(tell, self.settings, starts)
-            with one_thread() if self.program.n <= LARGE else nullcontext():
+            with one_thread():
                 return self._run(first, further, trials)
 
     def _run(self, first: Start, further: Iterable[Array], trials: list[Trial]) -> Outcome:
