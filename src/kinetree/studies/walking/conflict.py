@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from kinetree.errors import listed
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
@@ -30,31 +31,37 @@ STICKY = 2.0  # coefficient of friction where no foot slips, the largest that is
 STRENGTH, FRICTION, SUPPORT, CLEARANCE, LANDMARKS = (
     "torque limit", "friction", "support", "ground clearance", "joint limit at landmarks",
 )  # fmt: skip
+Found = TypeVar("Found", Prediction, PhasedPrediction)
 KINDS = (STRENGTH, FRICTION, SUPPORT, CLEARANCE, LANDMARKS)
 
 
 def first_step(problem: Problem, start: Any, search: dict[str, Any]) -> Prediction:
     """The step as "auto" finds it, but no other solver is tried where the first one is far from any way."""
+    return first_found(predict, problem, start, search)
+
+
+def first_found(seek: Callable[..., Found], problem: Any, start: Any, search: dict[str, Any]) -> Found:
+    """The same for steps that ``seek(problem, start=, **search)`` finds."""
     if search["solver"] == QUICK:
-        return predict(problem, start=start, **{**search, **AS_WALK})
+        return seek(problem, start=start, **{**search, **AS_WALK})
     if search["solver"] != "auto":
-        return predict(problem, start=start, **search)
+        return seek(problem, start=start, **search)
     others = [x.name for x in chosen_solvers("auto", problem.program) if x.name != QUICK]
     most, limit = search["max_iterations"], search["time_limit"]
     patience = min(most, PATIENT) if type(most) is int else most  # what is not a number is refused there
     quick = {**search, **AS_WALK, "max_iterations": patience}
-    found = predict(problem, start=start, **quick)
+    found = seek(problem, start=start, **quick)
     found.asked = {**found.asked, "solver": search["solver"], "options": {}, "max_iterations": most}
     if found.solved_at_samples or found.outcome.status in STOPPED or is_hopeless(found):
         return found
     left = None if limit is None else max(limit - found.seconds, 1e-9)
     then = {"solver": others[0]} if others else AS_WALK  # the only one gets all iterations
-    other = predict(problem, start=start, **{**search, **then, "time_limit": left})
+    other = seek(problem, start=start, **{**search, **then, "time_limit": left})
     other.asked = {**other.asked, "solver": search["solver"], "options": {}}
     return min(found, other, key=lambda x: (not x.solved_at_samples, x.max_violation))
 
 
-def is_hopeless(found: Prediction) -> bool:
+def is_hopeless(found: Prediction | PhasedPrediction) -> bool:
     """Whether a search ended far from any step that keeps all limits, and not for lack of iterations."""
     outcome = found.outcome
     if outcome.status is Status.INFEASIBLE:

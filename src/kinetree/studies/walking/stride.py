@@ -30,7 +30,7 @@ from kinetree.studies.ground import FEET
 from kinetree.studies.net_joints import with_net_joints
 from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.checks import checked
-from kinetree.studies.walking.conflict import first_step
+from kinetree.studies.walking.conflict import first_found, first_step
 from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import step_ground, step_wrenches
 from kinetree.studies.walking.problem import ROOT, Walker, walker, walking_problem
@@ -113,7 +113,7 @@ def stride(task: Walking, *, simulated: bool = False, start: Any = None, **searc
     made = perf_counter()
     if start is None:
         start = [_even(task, search)] * 2
-    prediction = predict_phases(phases, start=start, **search)
+    prediction = first_found(predict_phases, phases, start, {**USUAL, **search})
 
     def again(more: list[Array], **own: Any) -> PhasedPrediction:
         finer = [walking_problem(x.task, x, alone=True, more=s) for x, s in zip(who, more, strict=True)]
