@@ -12,18 +12,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.algebra.memory import aligned
 from kinetree.analysis.coupling import on_axes
 from kinetree.analysis.loops.draft import Draft, random_motion
 from kinetree.analysis.loops.machine.blocks import BLOCK, INVERSE, JUDGED, MEMBER, SPAN, TERM, loop_drives
+from kinetree.analysis.loops.ranges import LoopRanges
 from kinetree.analysis.loops.structure import Blocks, block_form
 from kinetree.analysis.loops.system import CLOSED, constraints, loop_rows, size_of
-from kinetree.engine.threads import THREADING_WORTH, over_threads, thread_count
 from kinetree.errors import InputError
 from kinetree.kernels.layout import layout_rows
-from kinetree.kernels.loop_table import GAP, SLOT, SLOTS, UNKNOWN
-from kinetree.kernels.model_table import tree_table
-from kinetree.kernels.number import LANES
+from kinetree.kernels.loop_table import GAP, SLOT, UNKNOWN
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 
@@ -39,15 +36,12 @@ class DriveAnswer(NamedTuple):
 
 
 class LoopDrives:
-    """The blocks of a mechanism in memory of compiled code, shared by all threads.
-
-    Memory that no thread uses at present waits in ``_spare``.
-    """
+    """The blocks of a mechanism in memory of compiled code, shared by all threads."""
 
     def __init__(self, mechanism: Mechanism, form: Blocks) -> None:
-        self.tree, self.n_dof = mechanism.tree, mechanism.n_dof
-        self._table, self._spare = tree_table(self.tree), dict[int, list[Array]]({1: [], LANES: []})
+        self.n_dof = mechanism.n_dof
         self._tables, self._sizes = _tables(mechanism, form)
+        self.ranges = LoopRanges(mechanism.tree, loop_drives, self._numbers)
 
     def forces(
         self, q: Array, qd: Array, qdd: Array, needed: Array, threads: int | None = None
@@ -62,45 +56,22 @@ class LoopDrives:
     def _filled(self, given: tuple[Array, ...], following: int, threads: int | None) -> DriveAnswer:
         count = len(given[0])
         found = DriveAnswer(np.empty((count, self.n_dof)), np.empty((count, JUDGED)))
-        arrays = tuple(np.ascontiguousarray(x) for x in given) + tuple(found)
-        numbers = count * (3 * self.n_dof + JUDGED)
-        if count < LANES:
-            self._range(1, arrays, following, 0, count)
-        elif threads == 1 or (threads is None and numbers < THREADING_WORTH):
-            self._range(LANES, arrays, following, 0, count)
-        else:
-            over_threads(
-                lambda begin, end: self._range(LANES, arrays, following, begin, end),
-                count,
-                LANES,
-                thread_count(threads, numbers),
-            )
+        self.ranges.fill(given, found, threads, following)
         return found
 
-    def _range(self, lanes: int, arrays: tuple[Array, ...], following: int, begin: int, end: int) -> bool:
-        spare = self._spare[lanes]
-        try:
-            memory = spare.pop()
-        except IndexError:
-            memory = self._new_memory(lanes)
-        start = (self.tree.n + 1) * SLOTS.width * lanes
-        done = loop_drives(lanes)(self._table, memory, begin, end, arrays, start, following)
-        spare.append(memory)
-        return done
-
-    def _new_memory(self, lanes: int) -> Array:
-        start, end, places = (self.tree.n + 1) * SLOTS.width * lanes, INVERSE.width, dict[str, int]()
+    def _numbers(self, lanes: int) -> Array:
+        """Head, tables and scratch for as many lanes in one array."""
+        end, places = INVERSE.width, dict[str, int]()
         for name, rows in self._tables.items():
             places[name], end = end, end + rows.size
         for name, layout in (("matrix", SLOT), ("unknowns", UNKNOWN), ("gaps", GAP)):
             places[name], end = end, end + lanes * layout.width * self._sizes[name]
-        memory = aligned(start + end)
-        memory[:] = 0.0
+        numbers = np.zeros(end)
         counts = {f"n_{name}": self._sizes[name] for name in ("cuts", "rows", "all_rows", "slots", "blocks")}
-        memory[start : start + INVERSE.width] = layout_rows(INVERSE, 1, **counts, **places)[0]
+        numbers[: INVERSE.width] = layout_rows(INVERSE, 1, **counts, **places)[0]
         for name, rows in self._tables.items():
-            memory[start + places[name] : start + places[name] + rows.size] = rows.ravel()
-        return memory
+            numbers[places[name] : places[name] + rows.size] = rows.ravel()
+        return numbers
 
 
 class _Slots:
@@ -198,6 +169,11 @@ def loop_drives_of(mechanism: Mechanism, q: Array) -> LoopDrives | None:
     return _known[mechanism.tree]
 
 
+def known_drives(mechanism: Mechanism) -> LoopDrives | None:
+    """The blocks of a mechanism, if they are prepared and serve."""
+    return _known.get(mechanism.tree)
+
+
 def _prepared(mechanism: Mechanism, q: Array) -> LoopDrives | None:
     J = constraints(mechanism, q).J
     try:
@@ -255,7 +231,7 @@ def _ready(mechanism: Mechanism, q: Array) -> LoopDrives | None:
 
 
 def _is_good(mechanism: Mechanism, found: DriveAnswer, motion: tuple[float, float] | None) -> bool:
-    """Whether all states are in regular positions and fit the loops; bounds as those of `refuse_open_loops`.
+    """Whether all states are in regular positions and fit the loops; see `drive_bounds`.
 
     ``motion``: the largest speed and acceleration; None asks for regular positions alone.
     """
@@ -263,6 +239,14 @@ def _is_good(mechanism: Mechanism, found: DriveAnswer, motion: tuple[float, floa
         return bool((found.verdict[:, 3:] <= (0.0, -(REGULAR**2))).all()) and bool(
             np.isfinite(found.found).all()
         )
-    close, (speed, bend) = CLOSED * size_of(mechanism), motion
-    most = (close, close * (1.0 + speed), close * (1.0 + bend + speed**2), 0.0, -(REGULAR**2))
+    most = drive_bounds(mechanism, *motion)
     return bool((found.verdict <= most).all()) and bool(np.isfinite(found.found).all())
+
+
+def drive_bounds(mechanism: Mechanism, speed: float, bend: float) -> tuple[float, ...]:
+    """Bounds of the numbers of `judge_blocks` for the largest speed and acceleration.
+
+    As those of `refuse_open_loops`.
+    """
+    close = CLOSED * size_of(mechanism)
+    return close, close * (1.0 + speed), close * (1.0 + bend + speed**2), 0.0, -(REGULAR**2)
