@@ -124,9 +124,14 @@ class Question(Generic[Answer]):
         threads: int | None,
         formulation: str | None,
     ) -> Answer:
-        from kinetree.analysis.loops.verbs import closed_answer  # which asks questions about open trees
+        from kinetree.analysis.loops.verbs import closed_answer, closed_call  # which ask about open trees
 
         answer: Answer = closed_answer(self.name, mechanism, state, wrenches, threads, formulation)
+        calls = mechanism.tree.kept.calls
+        if formulation is None and self not in calls:
+            call = closed_call(self.name, mechanism)
+            if call is not None:
+                calls[self] = call
         return answer
 
     def checked(self, mechanism: Mechanism, tree: Tree, state: State) -> tuple[Array, ...]:

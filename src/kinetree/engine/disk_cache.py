@@ -37,14 +37,14 @@ def code_folder(name: str, lanes: int, source: str | None = None) -> Path | None
 
     ``source`` is the file that the code comes from, if it is not one of the shared rooms.
     """
-    folder, present = cache_folder(), stamp(lanes, _room(source))
+    folder, present = cache_folder(), stamp(lanes, room_of(source))
     if folder is None or not _is_writable(folder / present / name):
         return None
     _mark_used(folder, present)
     return folder / present / name
 
 
-def _room(source: str | None) -> str:
+def room_of(source: str | None) -> str:
     """The folder of a source file, if the package has it and it is not shared by all: "integrate"."""
     if source is None or not Path(source).is_relative_to(PACKAGE):
         return ""

@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
-from kinetree.engine.disk_cache import code_folder, first_choice, is_private, stamp
+from kinetree.engine.disk_cache import code_folder, first_choice, is_private, room_of, stamp
 from kinetree.engine.keyed import content, kept, loading
 
 FILE = "code"
@@ -116,13 +116,16 @@ def _stand_in_engine() -> Any:
     return engine
 
 
-def stored_or_made(name: str, lanes: int, make: Callable[[], Any]) -> Any:
-    """The machine code of that name, with its ``address``: from the disk, or made."""
+def stored_or_made(name: str, lanes: int, make: Callable[[], Any], source: str | None = None) -> Any:
+    """The machine code of that name, with its ``address``: from the disk, or made.
+
+    ``source`` is a file of the folder that the code comes from, if that is not one of the shared rooms.
+    """
     first = first_choice()  # which need not be writable
-    tried = first / stamp(lanes) / name if is_private(first) else None
+    tried = first / stamp(lanes, room_of(source)) / name if is_private(first) else None
     found = None if tried is None else _read(tried)
     if found is None:
-        folder = code_folder(name, lanes)
+        folder = code_folder(name, lanes, source)
         found = None if folder in (None, tried) else _read(folder)
     return make() if found is None else found
 

@@ -102,6 +102,7 @@ def _simulation_pieces() -> Iterator[Piece]:
 def _loop_pieces() -> Iterator[Piece]:
     """Accelerations and driving forces of closed loops, and what their simulations run."""
     from kinetree.analysis.loops.machine.blocks import loop_drives
+    from kinetree.analysis.loops.machine.judged import judged_state
     from kinetree.analysis.loops.machine.positions import loop_positions
     from kinetree.engine.loop_code import loop_states
     from kinetree.simulation.compiled.cut_joints import cut_joint_events, cut_joint_forces
@@ -115,6 +116,7 @@ def _loop_pieces() -> Iterator[Piece]:
         yield f"simulations of closed loops, {many}", partial(loop_motion, lanes)
         yield f"forces of cut joints, {many}", partial(cut_joint_forces, lanes)
         yield f"prescribed joints in closed loops, {many}", partial(prescribed_in_loops, lanes)
+    yield "direct calls of closed loops", judged_state
     yield "joints that follow others in closed loops", loop_positions
     yield "events of cut joints", cut_joint_events
     yield "closing loops in simulations", loop_projection

@@ -81,7 +81,7 @@ def loop_accelerations(
     qdd = qdd.reshape(*batch, mechanism.n_dof)
     if not checking():
         return qdd
-    fits, regular = _bounds(mechanism, program, rows[1])
+    fits, regular = bounds(mechanism, program, float(np.abs(rows[1]).max()))
     good = found.verdict <= (*fits, *regular)
     if good.all() and is_finite(qdd):
         return qdd
@@ -92,15 +92,18 @@ def fits_loops(mechanism: Mechanism, q: Array, qd: Array) -> bool:
     """Whether states (..., n_dof) fit the loops and are far from singular; a closer look may find more."""
     tree, program = mechanism.tree, loop_program(mechanism)
     rows = [x.reshape(-1, tree.n) for x in on_axes(tree, *np.broadcast_arrays(q, qd))]
-    fits, regular = _bounds(mechanism, program, rows[1])
+    fits, regular = bounds(mechanism, program, float(np.abs(rows[1]).max()))
     verdict = program.states.answer(rows[0], rows[1], np.zeros_like(rows[1])).verdict
     return bool((verdict <= (*fits, *regular)).all())
 
 
-def _bounds(mechanism: Mechanism, program: LoopProgram, qd: Array) -> tuple[tuple[float, ...], ...]:
-    """Bounds of the numbers of `kernels.loop.judge`: of a state that fits the loops, and of a regular one."""
+def bounds(mechanism: Mechanism, program: LoopProgram, speed: float) -> tuple[tuple[float, ...], ...]:
+    """Bounds of the numbers of `kernels.loop.judge`: of a state that fits the loops, and of a regular one.
+
+    ``speed`` is the largest of the axes.
+    """
     close = CLOSED * size_of(mechanism)
-    fits = (close, close * (1.0 + float(np.abs(qd).max())), 0.0)
+    fits = (close, close * (1.0 + speed), 0.0)
     share = REFINED if program.tables.n_groups else REGULAR
     return fits, (-share, float(program.tables.n_loop_rows - program.rank), -SINGULAR)
 

@@ -30,6 +30,7 @@ from kinetree.analysis.floating import floating_base_inverse_dynamics
 from kinetree.analysis.inverse import gravity_torque
 from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.acceleration import loop_accelerations
+from kinetree.analysis.loops.direct import acceleration_call, torque_call
 from kinetree.analysis.loops.dynamics import drive_map, drive_torque
 from kinetree.analysis.loops.formulated import closed_by_formulation
 from kinetree.analysis.loops.hessian import loop_torque_hessian
@@ -60,6 +61,12 @@ def closed_answer(
     if formulation is not None:
         return closed_by_formulation(formulation, name, mechanism, state, wrenches)
     return _ANSWERS[name](mechanism, state, wrenches, threads)
+
+
+def closed_call(name: str, mechanism: Mechanism) -> Callable[..., Any] | None:
+    """What answers a question for single states directly, once it was answered; None if nothing does."""
+    make = _CALLS.get(name)
+    return None if make is None else make(mechanism)
 
 
 def _refuse_cut_drives(mechanism: Mechanism, what: str, instead: str) -> None:
@@ -140,6 +147,7 @@ _ANSWERS: dict[str, Callable[[Mechanism, State, Wrenches, int | None], Any]] = {
     "joint_reaction_derivatives": _reaction_slopes,
     "torque_hessian": _hessian,
 }
+_CALLS = {"inverse_dynamics": torque_call, "forward_dynamics": acceleration_call}
 
 
 def closed_gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
