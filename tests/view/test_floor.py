@@ -64,5 +64,9 @@ def test_the_terrain_is_drawn_and_simulations_from_the_page_stand_on_it(robot, p
 
 
 def test_a_terrain_does_not_hinder_pulling_at_bodies(page):
+    """What can be pulled are the solids of bodies; the terrain is none of them."""
     page.stage.grab(lambda body, event: None)
+    owners, solids = page.stage._owners, page.stage._solids
+    assert len(owners) == len(solids) > 0 and min(owners) >= 0
+    assert not any("terrain" in solid.name for solid in solids)
     page.stage.let_go()
