@@ -225,7 +225,7 @@ def test_an_unwritable_folder_is_reported(tmp_path, monkeypatch):
     def refuse(*paths):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("kinetree.formats.files.os.replace", refuse)
+    monkeypatch.setattr("kinetree.formats.regular_file.os.replace", refuse)
     result = kinetree("draw", "gripper", "--output", tmp_path / "g.png")
     assert result.exit_code == 2
     assert "cannot be written: Permission denied" in result.stderr

@@ -262,7 +262,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("case", WRITERS)
 def test_a_full_disk_is_told_and_leaves_no_half_file(case, place, monkeypatch):
-    monkeypatch.setattr("kinetree.formats.files.os.fsync", disk_full)
+    monkeypatch.setattr("kinetree.formats.regular_file.os.fsync", disk_full)
     result = kinetree(*WRITERS[case])
     assert result.exit_code == 2 and "cannot be written: No space left on device" in result.stderr
     assert list(place.iterdir()) == []

@@ -233,7 +233,7 @@ def test_a_folder_without_permission_is_found_before_the_work(folder, monkeypatc
 
 
 def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
-    monkeypatch.setattr("kinetree.formats.files.os.replace", disk_full)
+    monkeypatch.setattr("kinetree.formats.regular_file.os.replace", disk_full)
     result = kinetree("run", "fall.toml")
     assert result.exit_code == 2 and "fall.nc: cannot be written: No space left on device" in result.stderr
     assert "it could not be saved in" in result.stderr
@@ -249,7 +249,7 @@ def test_a_disk_that_fills_up_during_the_work_costs_no_result(folder, monkeypatc
             disk_full()
         real(source, target)
 
-    monkeypatch.setattr("kinetree.formats.files.os.replace", full)
+    monkeypatch.setattr("kinetree.formats.regular_file.os.replace", full)
     monkeypatch.setattr("tempfile.tempdir", str(refuge))
     result = kinetree("run", "fall.toml", "--output", "new/inner/fall.nc")
     (kept,) = refuge.rglob("*.nc")

@@ -11,8 +11,9 @@ import pytest
 import kinetree as kt
 from kinetree.algebra.arrays import frozen
 from kinetree.errors import FileError, InputError, KinetreeError, ModelError
-from kinetree.formats import files
-from kinetree.formats.files import load, read_text, save, write_text
+from kinetree.formats import regular_file
+from kinetree.formats.files import load, save
+from kinetree.formats.regular_file import read_text, write_text
 from kinetree.formats.toml_file import toml_text
 from kinetree.model.builder import Builder
 from kinetree.model.inertia import Inertia
@@ -140,7 +141,7 @@ def test_failed_save_leaves_the_old_file_and_nothing_else(
     path = tmp_path / "arm.toml"
     path.write_text("precious")
     if step == "open":
-        monkeypatch.setattr(files, "open", refuse, raising=False)
+        monkeypatch.setattr(regular_file, "open", refuse, raising=False)
     else:
         monkeypatch.setattr(os, step, refuse)
     with pytest.raises(FileError, match=r"arm\.toml: cannot be written: Permission denied"):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kinetree.errors import FileError
-from kinetree.formats import files
+from kinetree.formats import regular_file
 from kinetree.model import zoo
 from kinetree.result import netcdf
 from kinetree.result.netcdf import load_result
@@ -60,7 +60,7 @@ def test_failed_save_leaves_the_old_file_and_nothing_else(step, tmp_path, rng, m
 
     path, result = tmp_path / "run.nc", small_result(zoo.two_link(), rng)
     result.save(path)
-    target = (files, "open") if step == "open" else (os, step)
+    target = (regular_file, "open") if step == "open" else (os, step)
     with (
         monkeypatch.context() as patch,
         pytest.raises(FileError, match=r"run\.nc: cannot be written: Permission"),

@@ -143,7 +143,7 @@ def _write(result: Result, path: Path, variables: list[str] | None, force: bool)
     elif suffix == ".json":
         result.to_json(path, force, variables)
     elif suffix in OPENSIM:
-        from kinetree.formats.files import write_text
+        from kinetree.formats.regular_file import write_text
         from kinetree.result.opensim import GROUND, ground_text, opensim_text
 
         if variable == GROUND:

@@ -77,7 +77,7 @@ def validate_gait(
         if name not in DATA_SETS:
             raise InputError(unknown_name("data set of measured walking", name, DATA_SETS))
 
-    from kinetree.formats.files import write_text
+    from kinetree.formats.regular_file import write_text
     from kinetree.studies.gait.cycle import gait_cycle
     from kinetree.studies.gait.score import gait_score
 
@@ -122,7 +122,7 @@ def validate_lift(
     _check_scores(output)
     check_output([] if output is None else [output], force)
 
-    from kinetree.formats.files import write_text
+    from kinetree.formats.regular_file import write_text
     from kinetree.report.terminal_gait import squat_report
     from kinetree.studies.lifting.squat import squat_score
 

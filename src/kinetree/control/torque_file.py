@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kinetree.errors import FileError
-from kinetree.formats.files import checked_path
+from kinetree.formats.regular_file import checked_path
 from kinetree.trajectories.csv_table import read_lines, row_of_numbers
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import os
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kinetree.errors import FileError, InputError, listed, shown
+from kinetree.errors import FileError, InputError, listed
 from kinetree.formats.installed import installed_path, is_installed_name
-from kinetree.formats.regular_file import check_name, check_readable, file_content
+from kinetree.formats.regular_file import (
+    PathLike,
+    check_readable,
+    check_writable,
+    checked_path,
+    read_text,
+    write_text,
+)
 from kinetree.model.armature import with_armature
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -28,7 +32,6 @@ OPENSIM = (
     "; OpenSim models are not read: myoconverter (MyoSuite) converts them to MJCF; kinetree.zoo.human() is "
     "a person of any size"
 )
-PathLike = str | os.PathLike[str]
 Format = TypeVar("Format", bound=Callable[..., object])
 
 
@@ -112,55 +115,6 @@ def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
     write_text(place, text(mechanism), force)
 
 
-def read_text(path: PathLike) -> str:
-    """The text of a UTF-8 file, with or without byte order mark."""
-    place = checked_path(path)
-    check_readable(place)
-    raw = file_content(place)
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(f"{place}: is UTF-16 text; save it as UTF-8")
-    if b"\0" in raw:
-        raise FileError(f"{place}: is not text: it has a zero byte at position {raw.index(0)}")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise FileError(
-            f"{place}, line {line}: is not UTF-8 text: byte 0x{raw[error.start]:02x}; save it as UTF-8"
-        ) from None
-
-
-def write_text(path: PathLike, text: str, force: bool = False) -> None:
-    """Write UTF-8 text completely or not at all; an existing file is replaced only with ``force``."""
-    place = checked_path(path)
-    check_writable(place, force)
-    try:
-        content = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise FileError(f"{place}: cannot be written as UTF-8: {error}") from None
-    write_bytes(place, content)
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all, replacing one that is there.
-
-    The content goes to a temporary file in the same folder, which then takes the place of the file.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.parent / f".kinetree-{secrets.token_hex(8)}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-
-
 def _load_toml(path: Path, **options: Any) -> Mechanism:
     from kinetree.formats.mesh_home import with_mesh_folder
     from kinetree.formats.toml_file import mechanism_from_toml
@@ -214,16 +168,6 @@ def _mjcf_text(mechanism: Mechanism) -> str:
     return mjcf_text(mechanism)
 
 
-def checked_path(path: PathLike) -> Path:
-    """The path of a file, if it can be one."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise FileError(f"the path of a file must be a text or a Path, got {shown(path)}")
-    if not os.fspath(path) or "\0" in os.fspath(path):
-        raise FileError(f"{shown(os.fspath(path))} is not a file path")
-    check_name(Path(path))
-    return Path(path)
-
-
 def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     """The format of the file, by its suffix."""
     suffix = path.suffix.lower()
@@ -240,16 +184,3 @@ def _zoo_hint(path: Path, verb: str) -> str:
 
     near = difflib.get_close_matches(path.name, zoo.ZOO, n=1)
     return f"; kinetree.zoo.{near[0]}() comes with the package" if near and verb == "read" else ""
-
-
-def check_writable(path: Path, force: bool) -> None:
-    """Whether a file can be written there, before any work is done; with ``force`` in place of another."""
-    if os.path.isdir(path):
-        raise FileError(f"{path}: is a folder; give the path of a file")
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise FileError(f"{path}: is no regular file and cannot be replaced")
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise FileError(f"{path}: cannot be written: the folder {folder} does not exist")
-    if os.path.lexists(path) and not force:
-        raise FileError(f"{path}: already exists; pass force=True to replace it")

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.errors import FileError
-from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_home import LARGEST_MESH, file_digest
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mesh_scene import dae_surfaces, glb_surfaces
-from kinetree.formats.regular_file import check_is_file, file_content
+from kinetree.formats.regular_file import PathLike, check_is_file, file_content
 from kinetree.formats.surface import MeshSurface, hex_color, used_corners
 from kinetree.model.body import Shape
 

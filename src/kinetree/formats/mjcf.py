@@ -27,13 +27,13 @@ from kinetree.errors import (
     shown,
 )
 from kinetree.formats.contact_choice import ContactChoice, Contacts
-from kinetree.formats.files import read_text
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mjcf_bodies import mechanism_from_compiled
 from kinetree.formats.mjcf_compiled import CompiledModel
 from kinetree.formats.mjcf_missing import compiled_without
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
+from kinetree.formats.regular_file import read_text
 from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.model.mechanism import Mechanism
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from kinetree.algebra.placement import Placement
 from kinetree.errors import FileError, ModelError, listed, shown, unknown_name
-from kinetree.formats.files import read_text
 from kinetree.formats.passed_over import ALSO_READ, PassedOver
+from kinetree.formats.regular_file import read_text
 from kinetree.formats.urdf_elements import cut_joint, placement
 from kinetree.formats.xml_file import Element
 from kinetree.formats.yaml_text import yaml_content

@@ -9,8 +9,7 @@ from typing import Any
 import yaml
 
 from kinetree.errors import FileError, KinetreeError
-from kinetree.formats.files import read_text
-from kinetree.formats.regular_file import check_readable
+from kinetree.formats.regular_file import check_readable, read_text
 
 LARGEST = 1_000_000  # characters
 PLAIN = (str, int, float, bool, type(None))

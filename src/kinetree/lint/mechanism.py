@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, KinetreeError
-from kinetree.formats.files import PathLike, by_suffix, checked_path, load, read_text
-from kinetree.formats.regular_file import check_readable
+from kinetree.formats.files import by_suffix, load
+from kinetree.formats.regular_file import PathLike, check_readable, checked_path, read_text
 from kinetree.lint.finding import WARNING, LintFinding, in_order, of_error
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kinetree.errors import FileError, KinetreeError
-from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.passed_over import PassedOver
-from kinetree.formats.regular_file import file_content
+from kinetree.formats.regular_file import PathLike, file_content
 from kinetree.formats.sdf import SdfOptions, read_sdf
 from kinetree.formats.xml_file import parse_xml
 from kinetree.lint.finding import LintFinding, of_error

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, InputError, KinetreeError, unknown_name
-from kinetree.formats.files import PathLike, read_text
 from kinetree.formats.installed import installed_path, is_installed_name
+from kinetree.formats.regular_file import PathLike, read_text
 from kinetree.lint.finding import ERROR, LintFinding, in_order, of_error
 from kinetree.lint.mechanism import check_mechanism_file
 from kinetree.lint.study_doubts import MOVING, doubts

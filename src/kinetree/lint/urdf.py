@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kinetree.errors import FileError, KinetreeError
-from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.regular_file import PathLike
 from kinetree.formats.urdf import (
     Names,
     UrdfOptions,

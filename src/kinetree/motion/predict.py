@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import AssemblyError, InputError, shown
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified

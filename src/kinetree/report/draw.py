@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import numbers
 from kinetree.errors import InputError, shown
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.canvas import Canvas

@@ -10,8 +10,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import FileError, KinetreeWarning, MissingExtraError
-from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_file import mesh_surfaces
+from kinetree.formats.regular_file import PathLike
 from kinetree.formats.surface import hex_color
 from kinetree.model.body import Shape
 from kinetree.model.mechanism import Mechanism

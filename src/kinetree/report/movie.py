@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
-from kinetree.formats.files import PathLike, check_writable, checked_path
+from kinetree.formats.regular_file import PathLike, check_writable, checked_path
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.arrows import force_arrows
 from kinetree.report.canvas import Canvas

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetree.errors import FileError, listed
-from kinetree.formats.files import write_bytes
-from kinetree.formats.regular_file import check_name
+from kinetree.formats.regular_file import check_name, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

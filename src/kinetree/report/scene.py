@@ -13,7 +13,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.model.body import WORLD, Shape
 from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism

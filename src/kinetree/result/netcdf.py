@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import FileError, InputError, KinetreeError, listed
-from kinetree.formats.files import PathLike, check_writable, checked_path, write_bytes
 from kinetree.formats.mesh_home import mesh_record, with_mesh_record
-from kinetree.formats.regular_file import check_is_file
+from kinetree.formats.regular_file import PathLike, check_is_file, check_writable, checked_path, write_bytes
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import check_required

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import FileError, InputError, cut, listed, unknown_name
-from kinetree.formats.files import read_text
+from kinetree.formats.regular_file import read_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
 from kinetree.state import independent_axes

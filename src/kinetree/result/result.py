@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.doors import upstairs
 from kinetree.errors import InputError, unknown_name
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.labelled import Unlabelled, Variables, coordinates_of, variable_of, variables_of
 from kinetree.result.records import Check, Event

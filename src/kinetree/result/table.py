@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import FileError, InputError, unknown_name
-from kinetree.formats.files import checked_path, write_text
+from kinetree.formats.regular_file import checked_path, write_text
 from kinetree.result.labelled import coordinates_of, variable_of
 from kinetree.result.variables import units_along
 
 if TYPE_CHECKING:
-    from kinetree.formats.files import PathLike
+    from kinetree.formats.regular_file import PathLike
     from kinetree.result.result import Result
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import FileError, KinetreeError, cut
-from kinetree.formats.files import PathLike, checked_path, write_bytes
+from kinetree.formats.regular_file import PathLike, checked_path, write_bytes
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result

@@ -13,7 +13,7 @@ from typing import Any
 
 from kinetree.algebra.functions import check_takes
 from kinetree.errors import FileError, InputError, KinetreeError, listed, unknown_name
-from kinetree.formats.files import read_text
+from kinetree.formats.regular_file import read_text
 
 NAMED = re.compile(r"(?P<file>[^:]+\.py):(?P<function>[A-Za-z_]\w*)")
 

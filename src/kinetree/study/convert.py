@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, InputError, listed
-from kinetree.formats.files import PathLike, read_text, save
+from kinetree.formats.files import save
+from kinetree.formats.regular_file import PathLike, read_text
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.models import mechanism_of

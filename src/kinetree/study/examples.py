@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.formats.files import PathLike, write_text
+from kinetree.formats.regular_file import PathLike, write_text
 
 
 class Example(NamedTuple):

@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_origin import Origin, Place
-from kinetree.formats.files import PathLike, read_text
+from kinetree.formats.regular_file import PathLike, read_text
 from kinetree.formats.schema import FileSchema
 from kinetree.formats.schema_parts import Table
 from kinetree.study.assignment import Study

@@ -8,8 +8,8 @@ from time import perf_counter
 from typing import Any
 
 from kinetree.errors import InputError, SimulationError, shown
-from kinetree.formats.files import PathLike
 from kinetree.formats.held_inside import held_inside
+from kinetree.formats.regular_file import PathLike
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment, Progress, Study
 from kinetree.study.code import Code

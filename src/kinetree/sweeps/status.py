@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.errors import FileError
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.result.zarr_store import ZarrStore
 from kinetree.sweeps.drive import duration
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import FileError, InputError, unknown_name
-from kinetree.formats.files import PathLike
 from kinetree.formats.held_inside import held_inside
+from kinetree.formats.regular_file import PathLike
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

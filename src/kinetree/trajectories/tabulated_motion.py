@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import FileError, InputError, listed, texts, unknown_name
-from kinetree.formats.files import checked_path
+from kinetree.formats.regular_file import checked_path
 from kinetree.trajectories.csv_table import read_lines, row_of_numbers
 from kinetree.trajectories.polynomials import PolynomialTrajectory
 

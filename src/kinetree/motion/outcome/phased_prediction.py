@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.doors import upstairs
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import MOST, Explanation
 from kinetree.motion.outcome.optimality import optimality

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.doors import upstairs
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.motion.outcome.active import ActiveBound, active_bounds
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import Explanation, explained

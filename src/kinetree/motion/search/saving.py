@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from kinetree.errors import FileError, KinetreeWarning
-from kinetree.formats.files import PathLike, check_writable, checked_path
+from kinetree.formats.regular_file import PathLike, check_writable, checked_path
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Status, Watch, rank
 from kinetree.result.netcdf import save_result, with_result_suffix

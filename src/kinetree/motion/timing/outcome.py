@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loads import Wrenches
 from kinetree.doors import upstairs
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.timing.course import Limits, PathGrid
 from kinetree.motion.timing.search import Found

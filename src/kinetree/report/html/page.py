@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from kinetree.errors import FileError
-from kinetree.formats.files import PathLike, check_writable, checked_path
+from kinetree.formats.regular_file import PathLike, check_writable, checked_path
 from kinetree.report.frames import frames, motion_names
 from kinetree.report.html.markup import Html, element, html
 from kinetree.report.html.panels import left_out

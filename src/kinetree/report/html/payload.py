@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation_vector import quaternion
-from kinetree.formats.files import PathLike
+from kinetree.formats.regular_file import PathLike
 from kinetree.formats.surface import hex_color
 from kinetree.model.body import WORLD, Shape
 from kinetree.report.arrows import force_arrows

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import InputError, KinetreeError
-from kinetree.formats.files import PathLike, check_writable, checked_path
+from kinetree.formats.regular_file import PathLike, check_writable, checked_path
 from kinetree.report.html.markup import Html, element, table
 from kinetree.report.html.page import asset, check_report, digest, page_script, report_html
 from kinetree.report.output import picture_bytes, write_file
