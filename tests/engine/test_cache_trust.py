@@ -203,13 +203,12 @@ def test_a_cache_that_cannot_be_written_is_still_read(tmp_path):
     program = """
 import sys, tempfile, warnings
 from kinetree.engine.stored_code import stored_or_made
-from kinetree.engine.code import single_name
 from kinetree.kernels.rnea import RNEA_UNLOADED
 if sys.argv[1] == "read":
     def nowhere(*arguments, **more):
         raise OSError(30, "Read-only file system")
     tempfile.mkstemp = tempfile.TemporaryFile = nowhere
-    print(stored_or_made(single_name(RNEA_UNLOADED), 1, lambda: None) is not None)
+    print(stored_or_made(RNEA_UNLOADED.name + '-single', 1, lambda: None) is not None)
 else:
     from kinetree.engine.code import single_state
     single_state(RNEA_UNLOADED)

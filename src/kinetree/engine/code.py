@@ -16,22 +16,6 @@ from kinetree.kernels.layout import Kernel
 from kinetree.kernels.number import LANES
 
 
-def single_name(kernel: Kernel) -> str:
-    """What the code for single states is called on disk."""
-    return f"{kernel.name}-single"
-
-
-def many_name(kernel: Kernel, streamed: bool) -> str:
-    """The same for many states."""
-    shape = "many" if kernel.entries is None else "streamed" if streamed else "packed"
-    return f"{kernel.name}-{shape}"
-
-
-def full_name(kernel: Kernel) -> str:
-    """The same for full arrays."""
-    return f"{kernel.name}-full"
-
-
 @functools.cache
 def single_state(kernel: Kernel) -> Any:
     """Machine code (memory, size, pairs) for one state; 0 if something is not finite.
@@ -40,13 +24,14 @@ def single_state(kernel: Kernel) -> Any:
     numbers per state), tell inputs, outputs and, of kernels that pack, the full arrays. The GIL is kept, so
     that threads may share the memory.
     """
+    name = f"{kernel.name}-single"
 
     def make() -> Any:
         from kinetree.engine.compile import single_body
 
-        return single_body(kernel)
+        return single_body(name, kernel)
 
-    return stored_or_made(single_name(kernel), 1, make)
+    return stored_or_made(name, 1, make)
 
 
 @functools.cache
@@ -64,13 +49,15 @@ def many_states(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -
 @functools.cache
 def many_code(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -> Any:
     """The machine code of `many_states`."""
+    shape = "many" if kernel.entries is None else "streamed" if streamed else "packed"
+    name = f"{kernel.name}-{shape}"
 
     def make() -> Any:
         from kinetree.engine.compile import many_body
 
-        return many_body(kernel, lanes, streamed)
+        return many_body(name, kernel, lanes, streamed)
 
-    return stored_or_made(many_name(kernel, streamed), lanes, make)
+    return stored_or_made(name, lanes, make)
 
 
 @functools.cache
@@ -87,13 +74,14 @@ def full_states(kernel: Kernel, lanes: int = LANES) -> Callable[..., bool]:
 @functools.cache
 def full_code(kernel: Kernel, lanes: int = LANES) -> Any:
     """The machine code of `full_states`."""
+    name = f"{kernel.name}-full"
 
     def make() -> Any:
         from kinetree.engine.compile import full_body
 
-        return full_body(kernel, lanes)
+        return full_body(name, kernel, lanes)
 
-    return stored_or_made(full_name(kernel), lanes, make)
+    return stored_or_made(name, lanes, make)
 
 
 @functools.cache

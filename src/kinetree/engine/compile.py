@@ -10,7 +10,6 @@ from typing import Any
 import numba
 from numba import types
 
-from kinetree.engine.code import full_name, many_name, single_name
 from kinetree.engine.lanes import fields
 from kinetree.engine.lanes.blocks import doubt, spreader
 from kinetree.engine.lanes.number import INLINE
@@ -24,7 +23,7 @@ ENDLESS = 1 << 60  # of arrays whose size is not needed
 _SINGLE, _RANGE = types.intp(*[types.intp] * 3), types.intp(*[types.intp] * 9)
 
 
-def many_body(kernel: Kernel, lanes: int, streamed: bool) -> Any:
+def many_body(name: str, kernel: Kernel, lanes: int, streamed: bool) -> Any:
     """The code of `many_states`."""
     step, suspect, slots = _stepper(kernel, lanes, streamed), suspicion_of(kernel, lanes), kernel.slots
     count, packs = kernel.inputs + kernel.outputs, kernel.entries is not None
@@ -44,7 +43,7 @@ def many_body(kernel: Kernel, lanes: int, streamed: bool) -> Any:
             suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))
         return 1 if suspicion == 0.0 else 0
 
-    return compiled_callback(run, _RANGE, many_name(kernel, streamed), lanes, alone=True)
+    return compiled_callback(run, _RANGE, name, lanes, alone=True)
 
 
 def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
@@ -78,7 +77,7 @@ def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
     return numba.extending.register_jitable(**INLINE)(chosen)
 
 
-def full_body(kernel: Kernel, lanes: int) -> Any:
+def full_body(name: str, kernel: Kernel, lanes: int) -> Any:
     """The code of `full_states`."""
     step, spread, slots = _stepper(kernel, lanes), spreader(lanes), kernel.slots
     suspect, count = suspicion_of(kernel, lanes), kernel.inputs + kernel.outputs
@@ -103,7 +102,7 @@ def full_body(kernel: Kernel, lanes: int) -> Any:
             spread(work, start, order, full, states, first, streamed != 0)
         return 1 if suspicion == 0.0 else 0
 
-    return compiled_callback(run, _RANGE, full_name(kernel), lanes, alone=True)
+    return compiled_callback(run, _RANGE, name, lanes, alone=True)
 
 
 def unpack_body(lanes: int) -> Any:
@@ -123,7 +122,7 @@ def unpack_body(lanes: int) -> Any:
     return compiled_callback(run, _RANGE, "unpack", lanes, alone=True)
 
 
-def single_body(kernel: Kernel) -> Any:
+def single_body(name: str, kernel: Kernel) -> Any:
     """The code of `single_state`."""
     slots, width, inputs, count = kernel.slots, TREE.width, kernel.inputs, kernel.inputs + kernel.outputs
     suspicion, step = kernel.suspicion or no_suspicion, _stepper(kernel, 1)
@@ -143,7 +142,7 @@ def single_body(kernel: Kernel) -> Any:
             return 0
         return 1 if suspicion(tree, fields(memory, slots, 1, start), *views[inputs:]) == 0.0 else 0
 
-    return compiled_callback(run, _SINGLE, single_name(kernel), alone=True)
+    return compiled_callback(run, _SINGLE, name, alone=True)
 
 
 @numba.extending.register_jitable(**INLINE)

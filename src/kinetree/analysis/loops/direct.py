@@ -7,6 +7,7 @@ who answer them otherwise or say what is wrong (`analysis.loops.acceleration`, `
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from kinetree.analysis.loops.ranges import LoopRanges
 from kinetree.engine import call_words, run
 from kinetree.engine.code import single_state
 from kinetree.engine.direct import StateCall
+from kinetree.engine.stored_code import stored_or_made
 from kinetree.engine.workspace import single_memory
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.model.mechanism import Mechanism
@@ -102,7 +104,7 @@ def _new_call(
         kept += [first, room]
         integers[[at.FIRST, at.FIRST_MEMORY, at.FIRST_SIZE]] = first.address, _place(room), room.size
         integers[at.NEEDED] = _place(own[which])
-    judge = at.judged_state()
+    judge = judged_state()
     way.take_single(SimpleNamespace(address=judge.address, kept=[judge, *kept]), words)
     return way.call
 
@@ -114,3 +116,21 @@ def _place(array: Array) -> int:
 def _address(code: Any) -> int:
     """Where the machine code of a `range_call` starts: its `self` are words, of which one says so."""
     return int(code.__self__[call_words.BODY])
+
+
+@functools.cache
+def judged_state() -> Any:
+    """Machine code (words, size, pairs) for one state, as `StateCall` takes it; 0 if it needs a closer look.
+
+    Pairs tell position, velocity, acceleration or torque, and the answer, all of as many numbers. The code
+    that the words name is the one that other calls run, so that all of them give the same bits; stored
+    code is loaded without numba.
+    """
+
+    def make() -> Any:
+        from kinetree.analysis.loops.machine.judged_code import SINGLE, run
+        from kinetree.engine.door import compiled_callback
+
+        return compiled_callback(run, SINGLE, "loop-judged", alone=True)
+
+    return stored_or_made("loop-judged", 1, make, at.__file__)

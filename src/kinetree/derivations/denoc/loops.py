@@ -13,6 +13,8 @@ import numpy as np
 
 from kinetree.derivations.contract import Closed, Loads
 from kinetree.derivations.cut_joints import along, cut_jacobian
+from kinetree.derivations.denoc.forward import forward_dynamics
+from kinetree.derivations.denoc.inverse import inverse_dynamics
 from kinetree.derivations.homogeneous import Numbers
 from kinetree.errors import InputError
 from kinetree.model.tree import Tree
@@ -27,8 +29,6 @@ def closed_inverse_dynamics(
 
     [Shah2013], eqs. 8.2-8.4.
     """
-    from kinetree.derivations.denoc import inverse_dynamics
-
     needed = inverse_dynamics(tree, q, qd, qdd, loads)  # tau^phi, [Shah2013], Table 6.1
     J, drives = cut_jacobian(tree, closed.cuts, q), np.flatnonzero(closed.driven)
     F = np.concatenate([np.eye(tree.n)[:, drives], J.T], axis=1)
@@ -49,8 +49,6 @@ def closed_forward_dynamics(
 
     I^-1 by the recursion of [Shah2013], Table 6.2.
     """
-    from kinetree.derivations.denoc import forward_dynamics
-
     J = cut_jacobian(tree, closed.cuts, q)
     alone = forward_dynamics(tree, q, qd, tau, loads)  # I^-1 phi
     columns = np.stack([forward_dynamics(tree, q, qd, tau + row, loads) - alone for row in J], axis=-1)
