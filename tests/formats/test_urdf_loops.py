@@ -164,6 +164,8 @@ BAD = {
     "count": (YAML.replace("['3D']", "['3D', '3D']"), "1 pairs and type 2 entries"),
     "kind": (YAML.replace("3D", "4D"), "unknown entry '4d'"),
     "joint": (YAML.replace("name: []", "name: ['x']").replace("type: []", "type: ['FIXED']"), "joint 'x'"),
+    "motor as number": (YAML.replace("['mot_left', 'mot_right']", "0.5"), "name_mot must be names"),
+    "motors as numbers": (YAML.replace("'mot_right'", "3"), "name_mot must be names"),
     "not yaml": ("closed_loop: [", "is not valid YAML"),
     "aliases": ("a: &a [x]\nb: [*a, *a]\nclosed_loop: []", "aliases"),
 }  # fmt: skip

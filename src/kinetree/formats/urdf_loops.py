@@ -164,11 +164,14 @@ def _read(path: Path) -> Companion | None:
     if len(names) != len(types):
         raise FileError(f"{path}: joint_name has {len(names)} entries and joint_type {len(types)}")
     motors = content.get("name_mot")
+    motors = [motors] if isinstance(motors, str) else motors
+    if motors is not None and not (isinstance(motors, list) and all(isinstance(x, str) for x in motors)):
+        raise FileError(f"{path}: name_mot must be names of joints or parts of them, got {shown(motors)}")
     return Companion(
         str(path),
         [(a, b) for a, b in pairs],
         [_chosen(path, "type", str(x).lower(), CUTS) for x in kinds],
-        [motors] if isinstance(motors, str) else motors,
+        motors,
         {
             str(x): _chosen(path, "joint_type", str(kind), REPLACED)
             for x, kind in zip(names, types, strict=True)
