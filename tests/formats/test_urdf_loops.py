@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 from kinetree.formats.urdf import mechanism_from_urdf
+from kinetree.lint.mechanism import check_mechanism_file
 
 ROD = (
     '<inertial><origin xyz="0.2 0 0"/><mass value="{m}"/>'
@@ -113,7 +114,8 @@ def test_loops_of_robot_yaml_move_as_pinocchio_says(beside):
 
 
 def test_a_loop_element_is_the_same_loop(beside):
-    plus = mechanism_from_urdf(robot(FIVE_BAR, LOOP))
+    with pytest.warns(kt.KinetreeWarning, match="count as driven"):
+        plus = mechanism_from_urdf(robot(FIVE_BAR, LOOP))
     assert (plus.loops[0].name, plus.loops[0].joint.kind) == ("tip", "revolute")
     other = quiet(beside)
     q, still = closed(other), np.zeros(4)
@@ -122,6 +124,47 @@ def test_a_loop_element_is_the_same_loop(beside):
     np.testing.assert_allclose(
         kt.forward_dynamics(plus, q, still, tau), kt.forward_dynamics(other, q, still, tau), rtol=1e-9
     )
+
+
+def remarks_on_drives(path) -> list[str]:
+    return [x.message for x in check_mechanism_file(path) if x.rule == "all-driven"]
+
+
+def test_loops_without_named_drives_say_that_all_joints_count_as_driven(beside):
+    """How many have a drive cannot be guessed: mobility counts them, but does not say which."""
+    path = beside.parent / "alone" / "plus.urdf"
+    path.parent.mkdir()
+    path.write_text(robot(FIVE_BAR, LOOP))
+    with pytest.warns(kt.KinetreeWarning, match=r"all 4 joints of the tree count as driven.*<transmission>"):
+        assert kt.load(path).driven.all()
+    (remark,) = remarks_on_drives(path)
+    assert all(name in remark for name in GUESS)
+    (beside.parent / "robot.yaml").write_text(YAML.replace("name_mot: ['mot_left', 'mot_right']\n", ""))
+    with pytest.warns(kt.KinetreeWarning, match=r"all 4 joints of the tree count as driven.*name_mot"):
+        assert kt.load(beside).driven.all()
+
+
+def test_motors_of_robot_yaml_and_of_transmissions_count_for_each_other(beside):
+    beside.write_text(robot(FIVE_BAR, LOOP))
+    assert quiet(beside).driven.sum() == 2
+    assert not remarks_on_drives(beside)
+    (beside.parent / "robot.yaml").write_text(YAML.replace("name_mot: ['mot_left', 'mot_right']\n", ""))
+    assert len(remarks_on_drives(beside)) == 1
+    beside.write_text(robot(FIVE_BAR, LOOP, '<transmission name="a"><joint name="mot_left"/></transmission>'))
+    assert quiet(beside).driven.sum() == 1
+    assert not remarks_on_drives(beside)
+
+
+def test_a_transmission_names_the_drives_without_a_remark(tmp_path):
+    drives = "".join(
+        f'<transmission name="{name}_drive"><joint name="{name}"/></transmission>'
+        for name in ("mot_left", "mot_right")
+    )
+    path = tmp_path / "plus.urdf"
+    path.write_text(robot(FIVE_BAR, LOOP, drives))
+    arm = kt.load(path)
+    assert arm.driven.tolist() == [name.startswith("mot") for name in arm.joint_names]
+    assert not remarks_on_drives(path)
 
 
 def test_joints_of_other_kinds(beside):

@@ -12,6 +12,8 @@ from kinetree.model.mechanism import Mechanism
 
 MOST = 8  # subjects that the warning names
 ALSO_READ = "file-beside"  # the rule of what is read from another file, and so is not ignored
+ALL_DRIVEN = "all-driven"  # the rule of what is assumed where a file with loops does not name its drives
+NOT_IGNORED = (ALSO_READ, ALL_DRIVEN)
 
 
 class Remark(NamedTuple):
@@ -49,10 +51,17 @@ class PassedOver:
         """Mention what is left out by a strict reader, too."""
         self.remarks.append(Remark(rule, subject, message, is_fault=False))
 
+    def withdraw(self, rule: str) -> bool:
+        """Remove the remarks of a rule that another file makes untrue; whether there were any."""
+        kept = [remark for remark in self.remarks if remark.rule != rule]
+        withdrawn = len(kept) < len(self.remarks)
+        self.remarks = kept
+        return withdrawn
+
     def summary(self) -> str:
         """All remarks in one sentence, equal subjects counted; empty without remarks."""
-        beside = [remark.subject for remark in self.remarks if remark.rule == ALSO_READ]
-        counts = Counter(remark.subject for remark in self.remarks if remark.rule != ALSO_READ)
+        beside = [remark.subject for remark in self.remarks if remark.rule in NOT_IGNORED]
+        counts = Counter(remark.subject for remark in self.remarks if remark.rule not in NOT_IGNORED)
         named = [subject if n == 1 else f"{subject} ({n} times)" for subject, n in counts.items()]
         refuses = ", strict=True refuses it" if any(remark.is_fault for remark in self.remarks) else ""
         ignored = (

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from kinetree.algebra.placement import Placement
 from kinetree.errors import FileError, ModelError, listed, shown, unknown_name
-from kinetree.formats.passed_over import ALSO_READ, PassedOver
+from kinetree.formats.passed_over import ALL_DRIVEN, ALSO_READ, PassedOver
 from kinetree.formats.regular_file import read_text
 from kinetree.formats.urdf_elements import cut_joint, placement
 from kinetree.formats.xml_file import Element
@@ -54,10 +54,23 @@ def with_loop_elements(mechanism: Mechanism, robot: Element, passed: PassedOver)
     drives = {x.attributes.get("name", "") for part in robot.all("transmission") for x in part.all("joint")}
     if loops and drives:  # pins of loops have none
         links = tuple(_driven(link, drives) for link in links)
+    elif loops:
+        _mention_drives(links, robot.place, "a <transmission> with <joint name=...> for each drive", passed)
     try:
         return replace(mechanism, links=links, loops=(*mechanism.loops, *loops))
     except ModelError as reason:
         raise ModelError(f"{robot.place}: {reason}") from None
+
+
+def _mention_drives(links: Sequence[Link], source: str, way: str, passed: PassedOver) -> None:
+    """Say that all joints of a file with loops count as driven, and how the file can name its drives."""
+    names = [name for link in links if not link.floats for name in link.joint.dof_names if link.joint.driven]
+    passed.mention(
+        ALL_DRIVEN,
+        f"all {len(names)} joints of the tree count as driven, because the file names no drives ({way} does)",
+        f"{source}: no drives are named, so all joints of the tree count as driven: {listed(names)}; "
+        f"pins of loops usually have none. {way} says which have one",
+    )
 
 
 def _following(link: Link, mimics: Mapping[str, Mimic]) -> Link:
@@ -214,6 +227,9 @@ def with_companion(mechanism: Mechanism, companion: Companion, passed: PassedOve
         f"loops read from {Path(companion.source).name}",
         f"{companion.source}: {len(loops)} loops are read from this file next to the description",
     )
+    assumed = passed.withdraw(ALL_DRIVEN) or not mechanism.loops  # <transmission>s count for <loop>s only
+    if assumed and companion.motors is None:
+        _mention_drives(links, companion.source, "name_mot: [...]", passed)
     return replace(mechanism, links=links, loops=(*mechanism.loops, *loops))
 
 

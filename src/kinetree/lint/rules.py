@@ -108,6 +108,10 @@ RULES = {
         WARNING, "Loops are read from a robot.yaml next to a URDF file.",
         "Nothing, if it belongs to the robot; otherwise rename it.",
     ),
+    "all-driven": Rule(
+        WARNING, "A URDF file with loops names no drives: all joints of its tree count as driven.",
+        "Add a `<transmission>` with `<joint name=...>` for each drive, or `name_mot` to the robot.yaml.",
+    ),
     "not-used": Rule(WARNING, "A part of a URDF or MJCF file is ignored.", "Nothing, if not needed."),
     # studies
     "step-too-long": Rule(
