@@ -22,9 +22,6 @@ PUSH = 1e-2  # how far inside its bounds an unknown starts, relatively
 # Bounds nearer to each other than this, in units of the row, are nearly an equation: between them an unknown
 # starts this far inside, relatively. Nearer to one of them its multiplier would dwarf all others.
 NARROW, WELL_INSIDE = 0.01, 0.3
-AUGMENTED = (
-    1e6  # weight of equations in the factored matrix, where H need not be definite: leaves the step as it is
-)
 LARGEST_SHIFT = 1e12
 TRUST = 1e10  # multipliers of bounds stay within this factor of mu / distance
 

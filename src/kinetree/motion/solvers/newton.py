@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from scipy.linalg import lapack
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.compiled.condensed import (
@@ -17,13 +16,12 @@ from kinetree.motion.compiled.condensed import (
     right_side,
 )
 from kinetree.motion.program.nonlinear import NonlinearProgram
-from kinetree.motion.solvers.barrier import AUGMENTED, LARGEST_SHIFT, Barrier, Iterate, RowPlaces, Step
+from kinetree.motion.solvers.barrier import LARGEST_SHIFT, Barrier, Iterate, RowPlaces, Step
+from kinetree.motion.solvers.null_space import NullSpace
 
 LEAST_SHARE = 0.05  # of the second derivatives of torques that is worth keeping
 BISECTIONS = 2
 LEAST_SHIFT = 1e-6  # of a matrix that is not definite; the objective is of size 1
-SMALLEST = 1e-12  # equations whose slopes are smaller than this have none
-REDUNDANT = 1e-11  # relative size of what is left of an equation that others imply
 
 
 class BarrierRows(RowPlaces):
@@ -45,8 +43,10 @@ class BarrierRows(RowPlaces):
 
 
 class Newton:
-    """The Newton system of the barrier problem at an iterate, factored; H shifted until it is definite.
+    """The Newton system of the barrier problem at an iterate, factored in the null space of the equations.
 
+    H is shifted until it is definite there. Elsewhere it need not be: what a shift would have to make up for
+    in the directions that the equations decide can be millions, with steps as small as rounding errors.
     ``values`` are the sorted entries of the Jacobian, ``dual`` is slope + J^T y.
     """
 
@@ -56,27 +56,19 @@ class Newton:
         self.jacobian = (values, rows.starts, rows.columns)
         sigma, self.unit_slope, self.weight = np.empty(size), np.empty(size), np.empty(len(at.y))
         compiled(curb)(
-            at.v, *rows.bounds, at.low, at.high, rows.slack, AUGMENTED, sigma, self.unit_slope, self.weight
+            at.v, *rows.bounds, at.low, at.high, rows.slack, 0.0, sigma, self.unit_slope, self.weight
         )
-        if len(rows.equal):
-            J = rows.dense_equations(values, n)
-            self.size = np.maximum(np.linalg.norm(J, axis=1), SMALLEST)
-            self.J_equal = J / self.size[:, None]
-            self.weight[rows.equal] /= np.maximum(1.0, self.size**2)
+        self.space = NullSpace(rows.dense_equations(values, n))
         hessian = barrier.program.hessian(at.v[:n], 1.0, at.y)
         H = np.zeros((n, n))
         compiled(condense)(*self.jacobian, self.weight, sigma, hessian, rows.hessian_places, H)
-        self.good = self._factor(H.T, hessian)
-        if self.good and len(rows.equal):
-            self._eliminate_equations()
+        self.good = bool(np.isfinite(H).all()) and self._factor(self.space.rotated(H.T), hessian)
 
     def _factor(self, H: Array, hessian: Array) -> bool:
         """Cholesky factor of H, of one whose torques bend less, or of H + shift: the first that exists."""
-        if self._is_definite(H):
+        if self.space.has_factor(H):
             self.barrier.share = 1.0
             return True
-        if not np.isfinite(H).all():
-            return False
         if self.barrier.squares:
             change = np.zeros(H.shape)
             straight = self.barrier.program.straight_hessian(self.at.v[: len(H)], 1.0, self.at.y)
@@ -86,25 +78,15 @@ class Newton:
             H = H + change.T
         return self._shifted(H)
 
-    def _is_definite(self, H: Array, shift: float = 0.0) -> bool:
-        """Whether H + shift has a Cholesky factor, which is kept if it has."""
-        trial = H.copy(order="F")
-        if shift:
-            trial.ravel(order="K")[:: len(H) + 1] += shift
-        factor, failed = lapack.dpotrf(trial, lower=1, overwrite_a=1, clean=0)
-        if not failed:
-            self.factor = factor
-        return not failed
-
     def _straightened(self, H: Array, change: Array) -> bool:
         """Squares of torques need no second derivatives of these: keep as large a share as is definite."""
         barrier = self.barrier
         barrier.share = min(0.5, 2.0 * barrier.share)
         while barrier.share >= LEAST_SHARE:
-            if self._is_definite(H + (1.0 - barrier.share) * change):
+            if self.space.has_factor(H + (1.0 - barrier.share) * change):
                 return True
             barrier.share *= 0.5
-        return self._is_definite(H + change)
+        return self.space.has_factor(H + change)
 
     def _shifted(self, H: Array) -> bool:
         """H + shift; if time is fixed, with hardly more than it must be: saddles are left behind quickly.
@@ -112,24 +94,19 @@ class Newton:
         A free duration would grow along such steps, into valleys where motions are slow.
         """
         low, high = 0.0, max(LEAST_SHIFT, self.barrier.shift / 3.0)
-        while not self._is_definite(H, high):
+        while not self.space.has_factor(H, high):
             low, high = high, 8.0 * high
             if high > LARGEST_SHIFT:
                 return False
         timed = len(self.barrier.program.durations) > 0
         for _ in range(BISECTIONS if low and not timed else 0):
             middle = sqrt(low * high)
-            if self._is_definite(H, middle):
+            if self.space.has_factor(H, middle):
                 high = middle
             else:
                 low = middle
         self.barrier.shift = high
         return True
-
-    def _eliminate_equations(self) -> None:
-        """Carry the equations, each divided by its size, through H; those that say the same count once."""
-        self.carried = lapack.dpotrs(self.factor, self.J_equal.T, lower=1)[0]
-        self.schur = np.linalg.pinv(self.J_equal @ self.carried, rcond=REDUNDANT, hermitian=True)
 
     def step(self, c: Array, mu: float) -> Step:
         """The step that solves the linearized equations with residual c for a barrier mu."""
@@ -137,11 +114,7 @@ class Newton:
         system = (*self.jacobian, rows.slack, self.weight, c, mu, self.unit_slope, at.y)
         right, dv, dy = np.empty(n), np.empty(len(at.v)), np.zeros(len(at.y))
         compiled(right_side)(*system, self.dual, right)
-        dz = lapack.dpotrs(self.factor, right, lower=1)[0]
-        if len(rows.equal):
-            pull = self.schur @ (self.J_equal @ dz + c[rows.equal] / self.size)
-            dy[rows.equal] = pull / self.size
-            dz = dz - self.carried @ pull
+        dz, dy[rows.equal] = self.space.step(right, c[rows.equal])
         compiled(expand)(*system, dz, dv, dy)
         low, high = np.empty(len(at.low)), np.empty(len(at.high))
         compiled(expand_bounds)(at.v, dv, *rows.bounds, at.low, at.high, mu, low, high)

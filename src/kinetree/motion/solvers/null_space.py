@@ -68,7 +68,7 @@ class NullSpace:
             return True
         matrix = self.rotated(A)
         largest = float(np.diagonal(matrix)[self.rank :].max())
-        if not self._has_factor(matrix):
+        if not self.has_factor(matrix):
             return False
         return bool(np.diagonal(self._factor).min() ** 2 > ROUNDING * largest)
 
@@ -81,7 +81,7 @@ class NullSpace:
         behind in a few steps, a share of the curvature in dozens.
         """
         whole = None if curvature is None else self.rotated(np.asfortranarray(A + curvature))
-        if whole is not None and self._has_factor(whole):
+        if whole is not None and self.has_factor(whole):
             self.share, self.shift = 1.0, 0.0
             return True
         if whole is not None and saddle and self._has_little_shift(whole):
@@ -89,15 +89,13 @@ class NullSpace:
         plain = self.rotated(np.asfortranarray(A))
         for share in SHARES[1:] if whole is not None else (0.0,):
             matrix = plain + share * (whole - plain) if whole is not None and share else plain
-            if self._has_factor(matrix):
+            if self.has_factor(matrix):
                 self.share, self.shift = share, 0.0
                 return True
         size = max(1.0, float(np.abs(np.diagonal(plain)).mean()))
         self.share, shift = 0.0, LEAST_SHIFT * size
         while shift < LARGEST_SHIFT * size:  # never if it is not a number
-            shifted = plain.copy(order="F")
-            shifted.ravel(order="K")[:: self.n + 1] += shift
-            if self._has_factor(shifted):
+            if self.has_factor(plain, shift):
                 self.shift = shift
                 return True
             shift *= GROWTH
@@ -106,15 +104,16 @@ class NullSpace:
     def _has_little_shift(self, whole: Array) -> bool:
         """Whether all curvature is definite with a little shift."""
         for shift in LITTLE_SHIFTS:
-            shifted = whole.copy(order="F")
-            shifted.ravel(order="K")[:: self.n + 1] += shift
-            if self._has_factor(shifted):
+            if self.has_factor(whole, shift):
                 self.share, self.shift = 1.0, shift
                 return True
         return False
 
-    def _has_factor(self, matrix: Array) -> bool:
-        """Whether the part of the null space has a Cholesky factor, which is kept if it has."""
+    def has_factor(self, matrix: Array, shift: float = 0.0) -> bool:
+        """Whether a rotated matrix + shift has a Cholesky factor in the null space, which is then kept."""
+        if shift:
+            matrix = matrix.copy(order="F")
+            matrix.ravel(order="K")[:: self.n + 1] += shift
         k, factor, failed = self.rank, np.zeros((0, 0)), 0
         if k < self.n:
             factor, failed = lapack.dpotrf(matrix[k:, k:], lower=1, clean=0)
