@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -254,3 +255,20 @@ def test_shipped_files_can_be_shown():
         result = kinetree("info", path)
     assert result.exit_code == 0
     assert shipped("quadruped").name in result.output
+
+
+def test_equal_warnings_of_a_command_are_printed_once(monkeypatch):
+    """Python shows a warning once per line of code; here two lines of code give the same one."""
+
+    def load_twice(*_, **__):
+        warnings.warn("arm.urdf: one thing is ignored", UserWarning, stacklevel=1)
+        warnings.warn("arm.urdf: one thing is ignored", UserWarning, stacklevel=1)
+        warnings.warn("arm.urdf: another thing is ignored", UserWarning, stacklevel=1)
+        return zoo.two_link()
+
+    monkeypatch.setattr("kinetree.study.models.mechanism_of", load_twice)
+    result = CliRunner().invoke(app, ["info", "two_link"])
+    assert result.stderr.splitlines() == [
+        "warning: arm.urdf: one thing is ignored",
+        "warning: arm.urdf: another thing is ignored",
+    ]

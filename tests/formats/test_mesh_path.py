@@ -1,6 +1,7 @@
 """Mesh paths stay inside the model's folder or a known package, however they are written."""
 
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -9,8 +10,6 @@ import kinetree as kt
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*that are missing")  # the meshes of these tests
 
 
 def text(filename):
@@ -177,9 +176,21 @@ def test_a_mesh_outside_is_left_out_of_the_picture_and_said(package):
         assert load_urdf(file).link("a").body.shapes == ()
 
 
-def test_a_mesh_that_is_not_there_is_said(package):
-    with pytest.warns(kt.KinetreeWarning, match="meshes of package 'other' that are missing"):
-        load(package, "package://other/part.stl")
+def test_a_missing_mesh_is_reported_where_it_is_drawn_and_by_check(package):
+    """Nothing computed depends on it: loading, running and exporting a robot do not repeat it."""
+    file = package / "urdf" / "r.urdf"
+    file.write_text(text("package://other/part.stl"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot = load_urdf(file)
+    with pytest.warns(kt.KinetreeWarning, match=r"one mesh is not drawn.*part\.stl: no such file"):
+        kt.draw(robot)
+    remarks = PassedOver("r.urdf")
+    folder = MeshFolder(package, package)
+    assert folder.found("package://other/part.stl", "line 1", remarks) == "other/part.stl"
+    assert [(x.rule, x.subject) for x in remarks.remarks] == [
+        ("mesh-not-found", "meshes of package 'other' that are missing")
+    ]
 
 
 def test_packages_are_found_above_the_description(package):

@@ -146,7 +146,7 @@ class Commands(TyperGroup):
         try:
             with terminable(), warnings.catch_warnings():
                 warnings.simplefilter("default", UserWarning)
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _warning_printer()
                 return super().invoke(ctx)
         except KinetreeError as error:
             show_error(str(error))
@@ -292,9 +292,17 @@ def show_error(message: str) -> None:
         say(f"{'error: ' if k == 0 else '       '}{line}", stderr=True, style="red")
 
 
-def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
-    """Print a warning as a line, without the place in the code where it came up."""
-    say(f"warning: {message}", stderr=True, style="yellow")
+def _warning_printer() -> Callable[..., None]:
+    """A function that prints each warning of a command once, without the place in the code it came from."""
+    printed: set[str] = set()
+
+    def show(message: Warning | str, *place: Any, **more: Any) -> None:
+        text = str(message)
+        if text not in printed:
+            printed.add(text)
+            say(f"warning: {text}", stderr=True, style="yellow")
+
+    return show
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kinetree.errors import FileError, InputError, shown
 from kinetree.formats.held_inside import is_held_inside
-from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.passed_over import NOT_FOUND, PassedOver
 from kinetree.formats.regular_file import file_content
 from kinetree.formats.xml_file import parse_xml
 
@@ -65,20 +65,19 @@ class MeshFolder:
     def found(self, name: str, place: str, passed: PassedOver) -> str | None:
         """The path to keep of a mesh, or None if it leaves all known folders, which is noted.
 
-        A mesh that is not there is mentioned and its path kept: it may be put there later.
+        A mesh that is missing is mentioned and its path kept: it may be put there later. Nothing computed
+        depends on it, so loading does not warn: ``kinetree check`` and whatever draws the mesh report it.
         """
         try:
             kept = self.kept(name, place)
         except FileError as reason:
-            passed.note(
-                "mesh-not-found", "meshes outside the folder (give folder= or packages=)", str(reason)
-            )
+            passed.note(NOT_FOUND, "meshes outside the folder (give folder= or packages=)", str(reason))
             return None
         if self.root is not None and not os.path.lexists(self.root / kept):
             scheme, rest = _split(name)
             what = f"meshes of package '{_package_of(rest)[0]}'" if scheme in PACKAGE_SCHEMES else "meshes"
             passed.mention(
-                "mesh-not-found",
+                NOT_FOUND,
                 f"{what} that are missing",
                 f"{place}: mesh file '{name}' is missing (looked for {self.root / kept})",
             )

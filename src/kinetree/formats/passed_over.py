@@ -14,6 +14,7 @@ MOST = 8  # subjects that the warning names
 ALSO_READ = "file-beside"  # the rule of what is read from another file, and so is not ignored
 ALL_DRIVEN = "all-driven"  # the rule of what is assumed where a file with loops does not name its drives
 NOT_IGNORED = (ALSO_READ, ALL_DRIVEN)
+NOT_FOUND = "mesh-not-found"  # the rule of meshes; those that are missing are reported by what draws them
 
 
 class Remark(NamedTuple):
@@ -26,6 +27,11 @@ class Remark(NamedTuple):
     subject: str
     message: str
     is_fault: bool = True
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether it belongs to the list of ignored items; missing meshes are reported by what draws them."""
+        return self.rule not in NOT_IGNORED and (self.rule != NOT_FOUND or self.is_fault)
 
 
 class PassedOver:
@@ -60,20 +66,21 @@ class PassedOver:
 
     def summary(self) -> str:
         """All remarks in one sentence, equal subjects counted; empty without remarks."""
-        beside = [remark.subject for remark in self.remarks if remark.rule in NOT_IGNORED]
-        counts = Counter(remark.subject for remark in self.remarks if remark.rule not in NOT_IGNORED)
+        stated = [remark.subject for remark in self.remarks if remark.rule in NOT_IGNORED]
+        counts = Counter(remark.subject for remark in self.remarks if remark.is_ignored)
         named = [subject if n == 1 else f"{subject} ({n} times)" for subject, n in counts.items()]
         refuses = ", strict=True refuses it" if any(remark.is_fault for remark in self.remarks) else ""
         ignored = (
             [f"ignored: {listed(named, MOST)}; 'kinetree check' lists everything{refuses}"] if named else []
         )
-        parts = [*beside, *ignored]
+        parts = [*stated, *ignored]
         return f"{self.source}: {'; '.join(parts)}" if parts else ""
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue the one warning, if there is something to say."""
-        if self.remarks:
-            warnings.warn(self.summary(), KinetreeWarning, stacklevel=stacklevel + 1)
+        text = self.summary()
+        if text:
+            warnings.warn(text, KinetreeWarning, stacklevel=stacklevel + 1)
 
 
 def warn_of_unphysical(mechanism: Mechanism, source: str, stacklevel: int = 2) -> None:
