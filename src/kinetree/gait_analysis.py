@@ -17,6 +17,7 @@ from kinetree.studies.gait.measured import DATA_SETS, Measured, measured_squat, 
 from kinetree.studies.gait.opensim import human_coordinates, opensim_coordinates
 from kinetree.studies.gait.score import CurveScore, GaitScore, gait_score, vertical_peaks
 from kinetree.studies.gait.strides import strides
+from kinetree.study.measured_gait import read_measured_walking
 
 __all__ = [
     "CURVES",
@@ -34,6 +35,7 @@ __all__ = [
     "measured_walking",
     "opensim_coordinates",
     "plot_gait",
+    "read_measured_walking",
     "read_opensim",
     "stance_share",
     "strides",

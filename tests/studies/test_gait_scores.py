@@ -217,6 +217,16 @@ def kinetree(*words):
     return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
 
 
+def test_command_compares_with_a_table_of_the_user(folder):
+    (folder / "mine.csv").write_text("percent,knee_flexion\n0,5\n15,20\n40,5\n72,65\n100,5\n")
+    outcome = kinetree("validate", "gait", "walk.nc", "--json", "--data", "mine.csv")
+    assert [row["curve"] for row in json.loads(outcome.stdout)["mine"]["curves"]] == ["knee_flexion"]
+    shown = kinetree("validate", "gait", "walk.nc", "--data", "mine.csv", "--picture", "mine.png")
+    assert shown.exit_code == 0 and "measured walking in mine.csv" in shown.stdout
+    outcome = kinetree("validate", "gait", "walk.nc", "--data", "mine")
+    assert outcome.exit_code == 2 and "arnold5, opencap10. Your own data are a .csv file." in outcome.stderr
+
+
 def test_command_prints_and_saves(folder):
     outcome = kinetree("validate", "gait", "walk.nc")
     assert outcome.exit_code == 0, outcome.output

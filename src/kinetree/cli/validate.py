@@ -17,6 +17,7 @@ from kinetree.errors import FileError, InputError, listed, unknown_name
 
 if TYPE_CHECKING:
     from kinetree.result.result import Result
+    from kinetree.studies.gait.measured import Measured
     from kinetree.studies.gait.score import GaitScore
 
 validate_app = PlainTyper(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
@@ -38,7 +39,7 @@ def validate_gait(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measured data: arnold5, opencap10; repeatable, default both.",
+            help="Measured data: arnold5, opencap10 (default both) or your own .csv file; repeatable.",
             metavar="NAME",
             autocompletion=lambda: ["arnold5", "opencap10"],
         ),
@@ -61,12 +62,13 @@ def validate_gait(
 
     For angles, ground reactions and moments over the gait cycle: correlation, ratio of ranges, RMS difference
     without offset (also relative to the standard deviation), share within two standard deviations, peaks and
-    their times, and the stance fraction.
+    their times, and the stance fraction. Your own .csv file has a column 'percent' of the gait cycle, and
+    columns such as 'knee_flexion' (degrees) with 'knee_flexion_sd', as far as you measured them.
 
     Example: kinetree validate gait walk.nc --data arnold5 --picture walk.png
     """
     from kinetree.report.output import check_output, check_picture
-    from kinetree.studies.gait.measured import DATA_SETS
+    from kinetree.studies.gait.measured import DATA_SETS, measured_walking
 
     _check_scores(output)
     if picture is not None:
@@ -74,23 +76,26 @@ def validate_gait(
     check_output([path for path in (output, picture) if path is not None], force)
     names = list(dict.fromkeys(data or DATA_SETS))
     for name in names:
-        if name not in DATA_SETS:
-            raise InputError(unknown_name("data set of measured walking", name, DATA_SETS))
+        if name not in DATA_SETS and Path(name).suffix.lower() != ".csv":
+            unknown = unknown_name("data set of measured walking", name, DATA_SETS)
+            raise InputError(f"{unknown} Your own data are a .csv file.")
 
     from kinetree.formats.regular_file import write_text
     from kinetree.studies.gait.cycle import gait_cycle
     from kinetree.studies.gait.score import gait_score
+    from kinetree.study.measured_gait import read_measured_walking
 
     walked = read_result(result)
     cycle = gait_cycle(walked, leg)
-    scores = [gait_score(cycle, name) for name in names]
+    measured = [measured_walking(x) if x in DATA_SETS else read_measured_walking(x) for x in names]
+    scores = [gait_score(cycle, one) for one in measured]
     told_scores = {score.data: score.as_dict() for score in scores}
     if output is not None:
         is_json = output.suffix.lower() == ".json"
         text = json.dumps(told_scores, indent=2) + "\n" if is_json else _csv(told_scores)
         write_text(output, text, force)
     if picture is not None:
-        _draw(cycle, names[0], picture)
+        _draw(cycle, measured[0], picture)
     _warn_of_failed(walked)
     if as_json:
         typer.echo(json.dumps(told_scores))
@@ -163,7 +168,7 @@ def _print(scores: list[GaitScore]) -> None:
         say("")
 
 
-def _draw(cycle: Any, data: str, path: Path) -> None:
+def _draw(cycle: Any, data: Measured, path: Path) -> None:
     from kinetree.report.gait_plot import plot_gait
     from kinetree.report.output import picture_bytes, write_file
 

@@ -97,5 +97,6 @@ def _head(figure: Figure, cycle: GaitCycle, data: Measured | None) -> None:
     stance = f", stance {cycle.stance:.1f} %" if np.isfinite(cycle.stance) else ""
     text = f"gait cycle of {cycle.duration:.3g} s{stance}"
     if data is not None:
-        text += f"; gray: {data.source}, ±1 and ±2 SD"
+        has_band = any(np.isfinite(sd).all() for sd in data.sd.values())
+        text += f"; gray: {data.source}, ±1 and ±2 SD" if has_band else f"; dashed: {data.source}"
     figure.suptitle(text, fontsize=9.5, color=INK)

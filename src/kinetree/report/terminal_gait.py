@@ -22,8 +22,8 @@ def score_report(score: GaitScore) -> Group:
             f"{row.r:.3f}",
             f"x{row.range_ratio:.2f}",
             f"{row.rmse:.{2 if row.unit == 'deg' else 3}f} {row.unit}",
-            f"{row.rmse_sd:.2f}",
-            f"{100 * row.within:.0f} %",
+            _number(row.rmse_sd),
+            f"{_number(100 * row.within, 0)} %" if np.isfinite(row.within) else "none",
             f"{_peak(row, row.peak, row.peak_at)} ({_peak(row, row.peak_measured, row.peak_measured_at)})",
         )
         style = QUIET if row.doubtful else ""
@@ -41,7 +41,7 @@ def score_report(score: GaitScore) -> Group:
         parts.append(
             f"vertical peaks (BW) {mine}, valley {_number(score.valley)} (measured {theirs}, "
             f"{_number(score.valley_measured)}); stance {_number(score.stance, 1)} % "
-            f"(measured {score.stance_measured:.1f} %)"
+            f"(measured {_number(score.stance_measured, 1)} %)"
         )
     bars = score.bars
     missed = [f"{name} {_number(bars[name][0])}" for name in score.missed]

@@ -12,7 +12,7 @@ from kinetree.formats.regular_file import check_readable
 Line = tuple[int, list[str]]
 
 
-def read_lines(file: str, what: str) -> list[Line]:
+def read_lines(file: str, what: str, header: str = "time, joint1, ...") -> list[Line]:
     """Number and cells of all lines that say something, the header first; ``what`` the file should hold.
 
     Empty lines and lines that start with # are ignored.
@@ -26,10 +26,10 @@ def read_lines(file: str, what: str) -> list[Line]:
         raise FileError(f"cannot read '{file}': {reason}") from None
     stated = [(line, cells) for line, cells in lines if any(cells) and not cells[0].startswith("#")]
     if not stated:
-        raise FileError(f"'{file}' is empty; {what} has a header 'time, joint1, ...' and rows of numbers")
-    number, header = stated[0]
-    if header[0] != "time":
-        raise FileError(f"{file}, line {number}: is not a header 'time, joint1, ...', which {what} needs")
+        raise FileError(f"'{file}' is empty; {what} has a header '{header}' and rows of numbers")
+    number, titles = stated[0]
+    if titles[0] != header.split(",")[0]:
+        raise FileError(f"{file}, line {number}: is not a header '{header}', which {what} needs")
     return stated
 
 

@@ -36,8 +36,8 @@ class CurveScore:
     ``r`` is the correlation over the cycle; ``range_ratio`` the range of values relative to the measured
     range; ``rmse`` the root mean square difference after removing the constant offset, ``rmse_sd`` the same
     relative to the mean standard deviation between people; ``within`` the fraction of the cycle within two
-    standard deviations of the mean. Largest and least values come with the percent of the cycle they occur
-    at. A ``doubtful`` curve was measured with known faults.
+    standard deviations of the mean; both are NaN where that deviation is not known. Largest and least values
+    come with the percent of the cycle they occur at. A ``doubtful`` curve was measured with known faults.
     """
 
     curve: str
@@ -200,7 +200,7 @@ def _row(key: str, mine: Array, data: Measured) -> CurveScore:
         float(mine.mean() - mean.mean()),
         rmse,
         rmse / float(np.mean(sd)),
-        float(np.mean(np.abs(mine - mean) <= WITHIN * sd)),
+        float(np.mean(np.abs(mine - mean) <= WITHIN * sd)) if np.isfinite(sd).all() else float("nan"),
         float(mine[top]),
         float(percent[top]),
         float(mean[top_b]),
