@@ -47,6 +47,23 @@ def test_the_answers_are_in_the_mechanism():
     assert arm.links[2].placement.position.tolist() == [0.7, 0, 0]
 
 
+def test_the_four_bar_is_closed_at_zero_and_its_crank_turns_fully():
+    assert kinetree("new", "mechanism", "four_bar", "--length", 0.5).exit_code == 0  # a template by its name
+    linkage = kt.load("four_bar.toml")
+    assert kt.loops.structure(linkage).mobility == 1 and linkage.driven.tolist() == [True, False, False]
+    crank, coupler, rocker, pivot = 0.15, np.array([0.4, 0.3]), np.hypot(0.05, 0.45), np.array([0.45, 0.0])
+    bars = sorted([crank, np.linalg.norm(coupler), rocker, pivot[0]])
+    assert bars[0] == crank and bars[0] + bars[3] < bars[1] + bars[2]  # Grashof
+    angles = np.linspace(0.0, 2 * np.pi, 73)
+    q = kt.loops.dependent_motion(linkage, ["crank_pivot"], angles[:, None], q0=np.zeros(3)).q
+    assert np.allclose(q[0], 0.0, atol=1e-12)
+    turn = np.exp(-1j * (q[:, 0] + q[:, 1]))  # about y: from z to x, so clockwise in the plane x-z
+    pin = crank * 1j * np.exp(-1j * angles) + complex(*coupler) * turn
+    assert np.allclose(abs(pin - complex(*pivot)), rocker, atol=1e-9)
+    _, tip = kt.forward_kinematics(linkage, q).of("tip")
+    assert np.allclose(tip[0], [0.2, 0, 0.3])
+
+
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("model", ["cart.toml", "gripper"])
 def test_every_study_is_clean_and_runs(task, model):

@@ -26,10 +26,14 @@ from kinetree.cli.names import complete_model, typed_words
 from kinetree.errors import InputError, unknown_name
 
 KINDS = ("mechanism", "study")
+# Of each kind of file; a test compares them with those that are made.
 TEMPLATES = {
-    "mechanism": ("arm", "pendulum", "cart", "dh", "legged", "biped", "planar_biped", "quadruped", "hexapod"),
+    "mechanism": (
+        "arm", "pendulum", "cart", "four_bar", "dh", "legged",
+        "biped", "planar_biped", "quadruped", "hexapod",
+    ),
     "study": ("simulate", "inverse", "control", "predict", "stand", "walk", "gait", "lift"),
-}  # of each kind of file; a test compares them with those that are made
+}  # fmt: skip
 
 
 def complete_template(incomplete: str) -> list[str]:
@@ -129,14 +133,15 @@ def _mechanism(name: str, ask: Asking, **given: Any) -> str:
     from kinetree.study.new_mechanism import TEMPLATES, MechanismAnswers, mechanism_file
     from kinetree.study.new_walker import USUAL
 
-    template = ask(given["template"], f"Template ({', '.join(TEMPLATES)})", "arm")
+    named = name if name in TEMPLATES else "arm"
+    template = ask(given["template"], f"Template ({', '.join(TEMPLATES)})", named)
     walks = USUAL.get(template)
     usual = 4 if template == "legged" else 2
     if walks is not None and given["links"] is not None:
         raise InputError(
             f"template '{template}' has a fixed number of legs; --links is for arm, dh and legged"
         )
-    settled = template in ("pendulum", "cart") or walks is not None
+    settled = template in ("pendulum", "cart", "four_bar") or walks is not None
     links = usual if settled else ask(given["links"], "Number of links or legs", usual)
     length = ask(given["length"], "Length of a link (m)", 0.4 if walks is None else walks["thigh"])
     mass = ask(given["mass"], "Mass of a link (kg)", 1.0 if walks is None else walks["thigh_mass"])

@@ -11,6 +11,7 @@ TEMPLATES = {
     "arm": "a chain of links with revolute joints",
     "pendulum": "one body on a hinge",
     "cart": "a cart on a rail with a pendulum on it",
+    "four_bar": "a crank that drives a rocker through a coupler, a closed loop",
     "dh": "a chain as a Denavit-Hartenberg table",
     "legged": "a floating trunk on legs with feet that touch the ground",
     **new_walker.TEMPLATES,
@@ -47,8 +48,7 @@ def mechanism_file(answers: MechanismAnswers) -> str:
     """
     if answers.template in new_walker.TEMPLATES:
         return "\n".join([*_head(answers), *_walker(answers)]) + "\n"
-    body = {"arm": _arm, "pendulum": _pendulum, "cart": _cart, "dh": _dh, "legged": _legged}[answers.template]
-    return "\n".join([*_head(answers), *body(answers)]) + "\n"
+    return "\n".join([*_head(answers), *BODIES[answers.template](answers)]) + "\n"
 
 
 def _walker(a: MechanismAnswers) -> list[str]:
@@ -114,6 +114,47 @@ def _cart(a: MechanismAnswers) -> list[str]:
     ]
 
 
+def _four_bar(a: MechanismAnswers) -> list[str]:
+    """A crank-rocker: with the coupler as length 1 the crank has 0.3, the frame 0.9 and the rocker 0.906."""
+    crank, (pin_x, pin_z), pivot = 0.3 * a.length, (0.8 * a.length, 0.9 * a.length), 0.9 * a.length
+    coupler = f"[{pin_x:g}, 0, {pin_z - crank:g}]"
+    return [
+        "# In the plane x-z, closed at q = 0 with the crank upright. The crank turns fully as long as it is",
+        "# the shortest bar and, with the longest, shorter than the other two together (Grashof).",
+        f"# Turn it:  kinetree new study turn --template inverse --model {a.name}.toml",
+        "#           kinetree run turn.toml --report turn.html",
+        "[[body]]",
+        'name = "crank"',
+        'joint = { name = "crank_pivot", kind = "revolute", axis = "y", effort_limit = 200 }',
+        f"rod = {{ mass = {0.3 * a.mass:g}, end = [0, 0, {crank:g}] }}",
+        "",
+        "[[body]]",
+        'name = "coupler"',
+        'parent = "crank"',
+        f'joint = {{ name = "crank_pin", kind = "revolute", axis = "y", at = [0, 0, {crank:g}], '
+        "driven = false }",
+        f"rod = {{ mass = {a.mass:g}, end = {coupler} }}",
+        "",
+        "[[body]]",
+        'name = "rocker"',
+        f'joint = {{ name = "rocker_pivot", kind = "revolute", axis = "y", at = [{pivot:g}, 0, 0], '
+        "driven = false }",
+        f"rod = {{ mass = {a.mass:g}, end = [{pin_x - pivot:g}, 0, {pin_z:g}] }}",
+        "",
+        "[[loop]]  # the joint that closes the loop: a point of each body",
+        'name = "rocker_pin"',
+        'kind = "revolute"',
+        'axis = "y"',
+        f'a = {{ body = "coupler", at = {coupler} }}',
+        f'b = {{ body = "rocker", at = [{pin_x - pivot:g}, 0, {pin_z:g}] }}',
+        "",
+        "[[frame]]  # the middle of the coupler, whose path reports and movies draw",
+        'name = "tip"',
+        'body = "coupler"',
+        f"at = [{pin_x / 2:g}, 0, {(pin_z - crank) / 2:g}]",
+    ]
+
+
 def _dh(a: MechanismAnswers) -> list[str]:
     lines = [
         "[dh]",
@@ -170,3 +211,13 @@ def _legged(a: MechanismAnswers) -> list[str]:
             f"at = [0, 0, -{a.length / 2:g}]",
         ]
     return lines
+
+
+BODIES = {
+    "arm": _arm,
+    "pendulum": _pendulum,
+    "cart": _cart,
+    "four_bar": _four_bar,
+    "dh": _dh,
+    "legged": _legged,
+}
