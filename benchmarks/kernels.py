@@ -45,16 +45,16 @@ def pytest_configure() -> None:
     """Let every search say how many iterations it took."""
     if FILE not in os.environ:
         return
-    from kinetree.motion.search.search import Search
+    from kinetree.motion.search.search import MultiStart
 
-    plain = Search.run
+    plain = MultiStart.run
 
-    def run(self: Search, *arguments: Any, **more: Any) -> Any:
+    def run(self: MultiStart, *arguments: Any, **more: Any) -> Any:
         outcome = plain(self, *arguments, **more)
         _seen.setdefault(_test, []).append(int(outcome.iterations))
         return outcome
 
-    Search.run = run  # type: ignore[method-assign]
+    MultiStart.run = run  # type: ignore[method-assign]
 
 
 def pytest_sessionfinish() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -10,18 +10,17 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
-from kinetree.formats.regular_file import PathLike
-from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
-from kinetree.motion.search.search import Search, checked_settings, reference_size, searched_from
+from kinetree.motion.search.search import MultiStart, reference_size, solver_settings
 from kinetree.motion.search.start import given_motion, regridded
-from kinetree.motion.solvers.choice import SolverName, chosen_solvers
-from kinetree.motion.solvers.interface import Outcome, Progress, Start
-from kinetree.motion.tightening import checked_part, tightened_within
+from kinetree.motion.solvers.choice import chosen_solvers
+from kinetree.motion.solvers.interface import Outcome, Start
+from kinetree.motion.tightening import tightened_within
 from kinetree.result.result import Result
 
 Given = PhasedPrediction | Result | Start | Array | Sequence[Prediction] | None
@@ -30,24 +29,14 @@ Given = PhasedPrediction | Result | Start | Array | Sequence[Prediction] | None
 def predict_phases(
     phases: PhasedProblem | Sequence[Problem],
     *,
-    solver: SolverName = "auto",
     start: Given = None,
-    starts: int = 1,
-    seed: int = 0,
-    tolerance: float = 1e-6,
-    max_iterations: int = 1000,
-    time_limit: float | None = None,
-    options: Mapping[str, Any] | None = None,
-    between: float | None = BETWEEN_SAMPLES,
-    progress: bool | Callable[[Progress], object] | None = None,
-    save: PathLike | None = None,
-    force: bool = False,
+    **options: Any,
 ) -> PhasedPrediction:
     """The best motion through a sequence of problems, solved as one; see :class:`PhasedProblem`.
 
     Positions and velocities are continuous from phase to phase unless a `Junction` says otherwise; each phase
     has its own terms, loads, limits, frozen joints, durations and meshes. What boundary conditions do not
-    prescribe at the junctions is free. ``start`` may also be a prediction for each phase. Other arguments are
+    prescribe at the junctions is free. ``start`` may also be a prediction for each phase; ``options`` are
     those of `predict`.
 
     >>> import kinetree as kt
@@ -58,40 +47,34 @@ def predict_phases(
     >>> round(predict_phases([away, there]).duration, 2)
     0.39
     """
-    begun = perf_counter()
-    settings = checked_settings(tolerance, max_iterations, time_limit, options)
+    search = Search.of(options, further=("start",))
     asked = phases if isinstance(phases, PhasedProblem) else PhasedProblem(phases)
-    program, rng = asked.program, np.random.default_rng(seed)
-    solvers = chosen_solvers(solver, program, options)
-    allowed = checked_part(between)
-    stated = searched_from(settings, solver, starts, seed) | {"between": allowed}
+    return solve_phases(asked, start, search)
+
+
+def solve_phases(phases: PhasedProblem, start: Given, search: Search) -> PhasedPrediction:
+    """The motion that solves all phases as one, by the options of a search; see `predict_phases`."""
+    begun = perf_counter()
+    program, rng = phases.program, np.random.default_rng(search.seed)
+    solvers = chosen_solvers(search.solver, program, search.options)
+    asked = search.stated()
     trials: list[Trial] = []
 
     def made(outcome: Outcome) -> PhasedPrediction:
-        return PhasedPrediction(asked, outcome, perf_counter() - begun, list(trials), stated)
+        return PhasedPrediction(phases, outcome, perf_counter() - begun, list(trials), asked)
 
-    saver = None if save is None else Saver(program, save, force, made)
-    search = Search(program, solvers, settings, saver, begun, asked.conflicts)
-    first = _first_start(asked, start)
-    part = max(problem.regularization for problem in asked.problems)
+    saver = None if search.save is None else Saver(program, search.save, search.force, made)
+    runs = MultiStart(program, solvers, solver_settings(search), saver, begun, phases.conflicts)
+    first = _first_start(phases, start)
+    part = max(problem.regularization for problem in phases.problems)
     rough = any(x.rough for x in program.programs)
-    if rough and any(problem.breaks_ties for problem in asked.problems):
-        search.tie_break = part
+    if rough and any(problem.breaks_ties for problem in phases.problems):
+        runs.tie_break = part
     elif rough:
-        search.smoothing = part * reference_size(program, asked.straight_start())
-    found = made(search.run(first, asked.random_start, starts, rng, trials, progress))
-
-    def again(asked: PhasedProblem, **own: Any) -> PhasedPrediction:
-        more: dict[str, Any] = {
-            "solver": solver,
-            "tolerance": tolerance,
-            "options": options,
-            "progress": progress,
-        }
-        return predict_phases(asked, between=None, **more, **own)
-
-    found = tightened_within(found, allowed, settings, again)
-    found.asked = stated
+        runs.smoothing = part * reference_size(program, phases.straight_start())
+    outcome = runs.run(first, phases.random_start, search.starts, rng, trials, search.progress)
+    found = tightened_within(made(outcome), search, solve_phases)
+    found.asked = asked
     if saver is not None:
         saver.write(found)
     return found

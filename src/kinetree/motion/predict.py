@@ -13,19 +13,19 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.errors import AssemblyError, InputError, shown
 from kinetree.formats.regular_file import PathLike
-from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
+from kinetree.motion.options import BETWEEN_SAMPLES, Search
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
-from kinetree.motion.search.search import Search, checked_settings, reference_size, searched_from
+from kinetree.motion.search.search import MultiStart, reference_size, solver_settings
 from kinetree.motion.search.start import given_motion, random_start, regridded, result_motion, straight_line
 from kinetree.motion.solvers.choice import SolverName, chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
 from kinetree.motion.terms.boundary import CLOSED
 from kinetree.motion.terms.contract import Constraint
 from kinetree.motion.terms.idle import AtRest
-from kinetree.motion.tightening import checked_part, tightened_within
+from kinetree.motion.tightening import tightened_within
 from kinetree.result.result import Result
 from kinetree.state import hint_at_degrees
 
@@ -73,13 +73,19 @@ def predict(
     >>> round(predict(problem).duration, 4)
     0.3931
     """
-    begun, given = perf_counter(), start
     if not isinstance(problem, Problem):
         raise InputError(f"predict needs a Problem, got {shown(problem)}")
-    settings = checked_settings(tolerance, max_iterations, time_limit, options)
-    solvers = chosen_solvers(solver, problem.program, options)
-    allowed = checked_part(between)
-    asked = searched_from(settings, solver, starts, seed) | {"between": allowed}
+    search = Search(
+        solver, starts, seed, tolerance, max_iterations, time_limit, options, between, progress, save, force
+    )
+    return solve(problem, start, search)
+
+
+def solve(problem: Problem, start: Given, search: Search) -> Prediction:
+    """The motion that solves a problem, by the options of a search; see `predict`."""
+    begun, given = perf_counter(), start
+    solvers = chosen_solvers(search.solver, problem.program, search.options)
+    asked = search.stated()
     trials: list[Trial] = []
 
     def made(outcome: Outcome) -> Prediction:
@@ -91,36 +97,25 @@ def predict(
     def by_chance(rng: np.random.Generator) -> Array:
         return program.reduced(random_start(problem, rng))
 
-    program, rng = problem.program, np.random.default_rng(seed)
-    saver = None if save is None else Saver(program, save, force, made)
-    search = Search(program, solvers, settings, saver, begun, problem.conflicts)
+    program, rng = problem.program, np.random.default_rng(search.seed)
+    saver = None if search.save is None else Saver(program, search.save, search.force, made)
+    runs = MultiStart(program, solvers, solver_settings(search), saver, begun, problem.conflicts)
     if start is None:
-        start = _at_rest(problem, solver=solver, tolerance=tolerance, options=options, progress=progress)
+        start = _at_rest(problem, search)
     before = start.outcome.iterations if isinstance(start, Prediction) and given is None else 0
-    search.counted = before
+    runs.counted = before
     first = (
         Start(by_chance(rng)) if isinstance(start, str) and start == RANDOM else _first_start(problem, start)
     )
     _refuse_open_start(problem, first)
     if program.rough and problem.breaks_ties:
-        search.tie_break = problem.regularization
+        runs.tie_break = problem.regularization
     elif program.rough:
-        search.smoothing = problem.regularization * reference_size(program, _reference(problem, start, first))
+        runs.smoothing = problem.regularization * reference_size(program, _reference(problem, start, first))
     _hint_at_degrees(problem)
-    outcome = search.run(first, by_chance, starts, rng, trials, progress)
+    outcome = runs.run(first, by_chance, search.starts, rng, trials, search.progress)
     outcome.iterations += before
-    found = made(outcome)
-
-    def again(asked: Problem, **own: Any) -> Prediction:
-        more: dict[str, Any] = {
-            "solver": solver,
-            "tolerance": tolerance,
-            "options": options,
-            "progress": progress,
-        }
-        return predict(asked, between=None, **more, **own)
-
-    found = tightened_within(found, allowed, settings, again)
+    found = tightened_within(made(outcome), search, solve)
     found.asked = asked
     if saver is not None:
         saver.write(found)
@@ -135,7 +130,7 @@ def _hint_at_degrees(problem: Problem) -> None:
     hint_at_degrees(problem.mechanism, largest, "boundary position")
 
 
-def _at_rest(problem: Problem, **search: Any) -> Prediction | None:
+def _at_rest(problem: Problem, search: Search) -> Prediction | None:
     """The motion of closed loops in which joints without drives rest, where that is possible.
 
     From the straight motion, in which they move as nothing makes them move, the search for both is long.
@@ -155,10 +150,18 @@ def _at_rest(problem: Problem, **search: Any) -> Prediction | None:
     try:
         rest = AtRest(dict(zip(names, first, strict=True)))
         held = problem.changed(constraints=[*given, rest])
-        found = predict(held, between=None, **search)
+        found = solve(held, None, _first_of(search))
     except InputError:
         return None
     return found if found.solved else None
+
+
+def _first_of(search: Search) -> Search:
+    """Options of a search that only begins another one: all iterations, no time limit, one start, no file."""
+    return Search(
+        solver=search.solver, tolerance=search.tolerance, options=search.options, between=None,
+        progress=search.progress,
+    )  # fmt: skip
 
 
 def _refuse_open_start(problem: Problem, start: Start) -> None:

@@ -15,12 +15,12 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError, expect
-from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
+from kinetree.motion.options import BETWEEN_SAMPLES, checked_part
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem, spread
 from kinetree.motion.solvers.interface import Start
-from kinetree.motion.tightening import ROUNDS, bounded_values, checked_part, tightened
+from kinetree.motion.tightening import ROUNDS, bounded_values, tightened
 
 SATURATED = 0.02  # nearer to a bound than this, in its scale, counts as at the bound
 FINE = 20  # points per segment between which nothing is looked for

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError
+from kinetree.algebra.arrays import Array
 from kinetree.model.tree import Flags
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
@@ -18,7 +18,7 @@ from kinetree.motion.outcome.verify import fine_grid
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples, given_samples
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.solvers.interface import SolverSettings, Start
+from kinetree.motion.solvers.interface import Start
 from kinetree.motion.terms.contract import Rows
 
 ROUNDS = 3  # searches that follow the first by themselves
@@ -26,16 +26,6 @@ PATIENT = 2  # times the iterations of the first search that each of them may ta
 FEWEST = 50  # iterations that each of them may take in any case
 
 Found = TypeVar("Found", Prediction, PhasedPrediction)
-
-
-def checked_part(between: float | None) -> float | None:
-    """The part of a bound by which it may be exceeded between samples, checked."""
-    if between is None:
-        return None
-    part = number(between, "between")
-    if not 0.0 < part < 1.0:
-        raise InputError(f"between must lie between 0 and 1, or be None, got {part}")
-    return part
 
 
 def tightened(
@@ -67,30 +57,27 @@ def followed(found: Found, again: Found) -> Found:
     return replace(again, outcome=outcome, seconds=seconds, trials=found.trials, asked=found.asked)
 
 
-def tightened_within(
-    found: Found, between: float | None, settings: SolverSettings, search: Callable[..., Found]
-) -> Found:
-    """A prediction tightened by itself, within what is left of its limits of time and iterations.
+def tightened_within(found: Found, search: Search, solve: Callable[[Any, Start, Search], Found]) -> Found:
+    """A prediction with samples where bounds are exceeded, within what is left of its time and iterations.
 
     Motions whose samples are the nodes of integrals (:class:`GaussSamples`) are left as they are.
-    ``search(problem, start=, max_iterations=, time_limit=)`` solves again.
+    ``solve(problem, start, search)`` solves again.
     """
     problems = [found.problem] if isinstance(found, Prediction) else found.phases.problems
-    if between is None or any(
+    if search.between is None or any(
         isinstance(given_samples(x.arguments["samples"]), GaussSamples) for x in problems
     ):
         return found
-    most = min(settings.max_iterations, max(FEWEST, PATIENT * found.iterations))
+    most = min(search.max_iterations, max(FEWEST, PATIENT * found.iterations))
+    further = search.changed(starts=1, seed=0, max_iterations=most, between=None, save=None, force=False)
     spent = [found.seconds]
 
     def again(asked: Any, start: Start) -> Found:
-        left = max(settings.time_limit - sum(spent), 1e-9)
-        limit = None if np.isinf(left) else left
-        more = search(asked, start=start, max_iterations=most, time_limit=limit)
+        more = solve(asked, start, further.after(sum(spent)))
         spent.append(more.seconds)
         return more
 
-    return tightened(found, between, again)
+    return tightened(found, float(search.between), again)
 
 
 def _near(asked: Problem | PhasedProblem, found: Prediction | PhasedPrediction) -> Start:

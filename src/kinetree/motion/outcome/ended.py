@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from kinetree.motion.options import BETWEEN_SAMPLES
 from kinetree.motion.outcome.optimality import ENOUGH
 from kinetree.motion.solvers.interface import Outcome, Start, Status
 
-BETWEEN_SAMPLES = 1e-2  # part of a bound by which it may be exceeded where it is not enforced
 TOLERANCE = 1e-6  # of a search for which nothing else was asked
 NOTHING = 1e-4  # part that is not worth a word
 

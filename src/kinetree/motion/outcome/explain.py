@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kinetree.algebra.arrays import Array
+from kinetree.motion.options import BETWEEN_SAMPLES
 from kinetree.motion.outcome.active import ACTIVE, ActiveBound
 from kinetree.motion.outcome.beyond import beyond_limits
 from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, strained
-from kinetree.motion.outcome.ended import BETWEEN_SAMPLES, sentence
+from kinetree.motion.outcome.ended import sentence
 from kinetree.motion.outcome.hints import detouring, swinging, too_weak, undriven, whirling
 from kinetree.motion.outcome.verify import Verification, Violation
 from kinetree.motion.problem.instants import GaussSamples, given_samples

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError, shown
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.optimality import optimality, reference
 from kinetree.motion.outcome.prediction import Trial
 from kinetree.motion.program.nonlinear import NonlinearProgram
@@ -42,37 +42,9 @@ SMOOTHER, DEARER = 0.5, 1.001  # factors on roughness and objective with which a
 FINAL = (Status.SOLVED, Status.TIME, Status.INTERRUPTED)
 
 
-def checked_settings(
-    tolerance: float, max_iterations: int, time_limit: float | None, options: Mapping[str, Any] | None
-) -> SolverSettings:
-    """Settings of a search, checked."""
-    small = number(tolerance, "tolerance")
-    if not 0.0 < small < 0.1:
-        raise InputError(f"tolerance must be between 0 and 0.1, got {small}")
-    if type(max_iterations) is not int or max_iterations < 1:
-        raise InputError(f"max_iterations must be an integer of at least 1, got {shown(max_iterations)}")
-    limit = np.inf if time_limit is None else number(time_limit, "time_limit")
-    if limit <= 0.0:
-        raise InputError(f"time_limit must be positive, got {limit}")
-    return SolverSettings(small, max_iterations, limit, options)
-
-
-def searched_from(settings: SolverSettings, solver: str, starts: int, seed: int) -> dict[str, Any]:
-    """What a result says about the search, checked."""
-    if type(starts) is not int or starts < 1:
-        raise InputError(f"starts must be an integer of at least 1, got {shown(starts)}")
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"seed must be an integer of 0 or more, got {shown(seed)}")
-    limit = settings.time_limit
-    return {
-        "solver": solver,
-        "starts": starts,
-        "seed": seed,
-        "tolerance": settings.tolerance,
-        "max_iterations": settings.max_iterations,
-        "time_limit": limit if np.isfinite(limit) else None,
-        "options": dict(settings.options or {}),
-    }
+def solver_settings(search: Search) -> SolverSettings:
+    """What a solver reads of the options of a search."""
+    return SolverSettings(float(search.tolerance), search.max_iterations, search.longest, search.options)
 
 
 def scale_objective(program: NonlinearProgram, start: Start, other: Callable[[], Array]) -> None:
@@ -109,7 +81,7 @@ def _check_numbers(program: NonlinearProgram, z: Array, objective: float) -> Non
 
 
 @dataclass(eq=False)
-class Search:
+class MultiStart:
     """Starts and solvers in turn; what is reported and saved on the way."""
 
     program: NonlinearProgram

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import signature
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from kinetree.analysis.energy import center_of_mass
 from kinetree.control.sampled import SampledLaw
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
+from kinetree.motion.options import OPTIONS
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
@@ -75,7 +75,7 @@ RANGE, LARGEST = 1.5, 6.0  # rad from standing; weights on one contact point
 LEFT = 0.01  # of the weight: forces on the trunk that nothing exerts, between knots
 LIFTED = 0.1  # of the rise of the center of mass: how far feet clear the ground at most
 SLIPS, SINKS = 1e-3, 1e-3  # relative to the leg
-SEARCH = tuple(x for x in signature(predict_phases).parameters if x not in ("phases", "start"))
+SEARCH = OPTIONS
 
 
 class Rules(NamedTuple):

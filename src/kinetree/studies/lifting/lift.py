@@ -12,8 +12,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.search.search import checked_settings
 from kinetree.motion.solvers.interface import Progress
 from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
 from kinetree.result.records import Check
@@ -141,7 +141,7 @@ def lift(
     task = (task or Lifting()).changed(**changes)
     if not isinstance(simulated, bool):
         raise InputError(f"lift: simulated must be true or false, got {shown(simulated)}")
-    checked_settings(tolerance, max_iterations, time_limit, None)
+    Search(solver, starts, seed, tolerance, max_iterations, time_limit)
     who = lifter(task)
     seeker = Seeker(
         tolerance,
