@@ -30,9 +30,9 @@ class Search:
 
     >>> Search(time_limit=10.0).after(4.0).time_limit
     6.0
-    >>> Search.of({"tolerence": 1e-3})
+    >>> Search.of({"max_iteration": 100})
     Traceback (most recent call last):
-    kinetree.errors.InputError: unknown option 'tolerence'; allowed: ... Did you mean 'tolerance'?
+    kinetree.errors.InputError: unknown option 'max_iteration'; allowed: ... Did you mean 'max_iterations'?
     """
 
     solver: str = field(default="auto", metadata={TEXT: 'Solver: "auto", "interior", "ipopt" or "slsqp".'})
@@ -49,8 +49,8 @@ class Search:
     between: float | None = field(
         default=BETWEEN_SAMPLES,
         metadata={
-            TEXT: "Fraction of a bound by which it may be exceeded between samples before samples are added there and "
-            "the problem is solved again; None adds none."
+            TEXT: "Fraction of a bound by which it may be exceeded between samples before samples are added "
+            "there and the problem is solved again; None adds none."
         },
     )
     progress: bool | Callable[[Progress], object] | None = field(

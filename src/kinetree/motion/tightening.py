@@ -25,7 +25,7 @@ ROUNDS = 3  # searches that follow the first by themselves
 PATIENT = 2  # times the iterations of the first search that each of them may take
 FEWEST = 50  # iterations that each of them may take in any case
 
-Found = TypeVar("Found", Prediction, PhasedPrediction)
+Found = TypeVar("Found", bound=Prediction | PhasedPrediction)
 
 
 def tightened(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ import numpy as np
 from kinetree.control.sampled import SampledLaw
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
+from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
-from kinetree.motion.solvers.interface import Progress
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
 from kinetree.result.records import Check
 from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
@@ -34,6 +34,7 @@ from kinetree.trajectories.combined import repeat
 from kinetree.trajectories.tabulated_motion import from_table
 
 BEST = "best"
+USUAL = Search(tolerance=1e-3, max_iterations=300, between=None)
 SLOWER = 0.05  # of the speed: by how much a gait that is followed may miss it
 MISSED = 1e-6  # steps of a simulation that may be missing, by rounding
 ROWS = 20  # of the table between two knots, that a law follows
@@ -152,17 +153,13 @@ def gait(
     mechanism: Mechanism,
     task: Gait | None = None,
     *,
-    tolerance: float = 1e-3,
     start: Any = None,
-    solver: str = "auto",
-    max_iterations: int = 300,
-    time_limit: float | None = None,
-    progress: bool | Callable[[Progress], object] | None = None,
     refine: bool = True,
     **changes: Any,
 ) -> PredictedGait:
-    """The periodic gait of a legged robot that costs the least effort at a speed; ``changes`` as in Gait.
+    """The periodic gait of a legged robot that costs the least effort at a speed.
 
+    ``changes`` are those of the task, and options of `predict`.
     Motion, torques and the ground's forces on all contact points are sought: feet rest where they touch
     down and swing above the ground in between, by the schedule; the ground only pushes, within friction;
     nothing else acts on the trunk. The search begins with standing on bent legs, moved along at the speed.
@@ -176,40 +173,58 @@ def gait(
     """
     if task is not None and not isinstance(task, Gait):
         raise InputError(f"gait needs a Gait, got {shown(task)}")
-    task = (task or Gait()).changed(**changes)
+    options, settings = divided(changes)
+    task, search = (task or Gait()).changed(**settings), Search.of(options, USUAL)
     who = legged(mechanism, task.forward)
-    search: dict[str, Any] = {
-        "tolerance": tolerance, "solver": solver, "max_iterations": max_iterations, "time_limit": time_limit,
-        "progress": progress, "between": None,
-    }  # fmt: skip
     if task.schedule != BEST:
-        return _found(planned(who, task), start, search, refine)
+        return _predicted(planned(who, task), start, search, refine)
     names = list(named_schedules(len(who.feet)))
     if not names:
         raise InputError(f"gait: no schedule is known for {len(who.feet)} legs; give your own")
-    tried = [_found(planned(who, task.changed(schedule=name)), start, search, refine) for name in names]
+    tried = [_predicted(planned(who, task.changed(schedule=name)), start, search, refine) for name in names]
     costs = {x.plan.schedule.name: x.prediction.objective for x in tried if x.solved}
     best = min(tried, key=lambda x: (not x.passed, not x.solved, x.prediction.objective))
     return replace(best, others=costs)
 
 
-def _found(plan: GaitPlan, start: Any, search: dict[str, Any], refine: bool) -> PredictedGait:
-    """The gait on its mesh, and where it fails a check between the knots, on a finer one."""
-    seconds = {"problem": 0.0, "search": 0.0, "checks": 0.0}
-    spent, first = 0, start_of(plan) if start is None else start
-    while True:
-        begun = perf_counter()
-        problem = gait_problem(plan)
-        made = perf_counter()
-        prediction = predict(problem, start=first, **search)
-        found = perf_counter()
-        checks = checked(plan, prediction)
-        ended = perf_counter()
-        for name, took in zip(seconds, (made - begun, found - made, ended - found), strict=True):
-            seconds[name] += took
-        spent += prediction.iterations
-        finer = finer_plan(plan) if refine else None
-        fails = not prediction.solved or any(not check.passed for check in checks.values())
-        if not prediction.solved_at_samples or not fails or finer is None:
-            return PredictedGait(plan, prediction, checks, seconds, iterations=spent)
-        plan, first = finer, (prediction.t, prediction.q)
+@dataclass(frozen=True, eq=False)
+class GaitSearch(MotionTask[GaitPlan, Prediction]):
+    """The search for a gait: where it fails a check between its knots, on finer meshes."""
+
+    plan: GaitPlan
+    start: Any = None
+    refine: bool = True
+
+    @property
+    def mesh(self) -> GaitPlan:
+        """The plan with the segments that are asked for."""
+        return self.plan
+
+    def problem(self, mesh: GaitPlan) -> Problem:
+        """One cycle."""
+        return gait_problem(mesh)
+
+    def starts(self, attempts: Sequence[Attempt[GaitPlan, Prediction]], budget: Budget) -> Iterator[Any]:
+        """Standing, moved along at the speed, then the motion on the mesh before."""
+        if attempts:
+            yield attempts[-1].prediction.t, attempts[-1].prediction.q
+        else:
+            yield start_of(self.plan) if self.start is None else self.start
+
+    def checks(self, mesh: GaitPlan, prediction: Prediction) -> dict[str, Check]:
+        """All checks of a gait."""
+        return checked(mesh, prediction)
+
+    def finer(self, attempts: Sequence[Attempt[GaitPlan, Prediction]]) -> GaitPlan | None:
+        """The plan with more segments."""
+        last = attempts[-1]
+        if not self.refine or not last.solved or last.passed:
+            return None
+        return finer_plan(last.mesh)
+
+
+def _predicted(plan: GaitPlan, start: Any, search: Search, refine: bool) -> PredictedGait:
+    found = seek(GaitSearch(plan, start, refine), search)
+    return PredictedGait(
+        found.attempt.mesh, found.prediction, found.checks, found.seconds, iterations=found.iterations
+    )
