@@ -1,4 +1,4 @@
-"""A predicted gait put to the test on a ten times finer grid: what nothing drives, feet, friction, limits."""
+"""Predicted gaits and leaps verified on finer grids: what nothing drives, feet, friction, limits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.energy import center_of_mass
 from kinetree.model.tree import Flags
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.result.records import Check
 from kinetree.studies.checks import (
@@ -18,15 +20,18 @@ from kinetree.studies.checks import (
     torque_excess,
     unsupported_check,
 )
+from kinetree.studies.gaits.leap_problem import FLIGHT, LANDING, LeapPlan, floor_of, further_points
 from kinetree.studies.gaits.problem import GaitPlan
 from kinetree.studies.gaits.walker import AXES, Legged
-from kinetree.studies.sampled import SampledMotion
+from kinetree.studies.sampled import SampledMotion, sampled
 
 FINER = 10
 LEFT = 0.01  # of the weight: forces on the trunk that nothing exerts, between knots
 SLIPS, SINKS = 1e-3, 1e-3  # of the leg's length: feet that rest, feet that swing
 SLACK = 0.01  # relative to the limit: torques and friction between the instants of the rows
 PULLS = 1e-6  # of the weight
+RISES = 0.02  # of the height of a leap: by how much the center of mass may miss it
+MEETS = 1e-5  # rad or m, by which phases of a leap may be apart where they meet
 
 
 def checked(plan: GaitPlan, prediction: Prediction) -> dict[str, Check]:
@@ -110,3 +115,59 @@ def _periodic(plan: GaitPlan, prediction: Prediction) -> Check:
     gap[plan.who.mechanism.joint_index(plan.who.slides(plan.who.forward))] -= plan.stride
     apart = max(float(np.abs(gap).max()), plan.period * float(np.abs(qd[1] - qd[0]).max()))
     return Check.within(apart, 1e-8, "rad or m", "the cycle ends in its initial state, one stride further")
+
+
+# ---- leaps ---------------------------------------------------------------------------------------------
+def unexerted_forces(who: Legged, prediction: PhasedPrediction) -> list[float]:
+    """The largest force on the trunk that nothing exerts, phase by phase, relative to the weight."""
+    return [who.unheld(sampled(part, _fine(part)).tau) for part in prediction.parts]
+
+
+def _fine(part: Prediction) -> Array:
+    """Instants (m,) of a phase at which it is checked: twenty between two knots."""
+    return np.linspace(0.0, 1.0, 20 * part.problem.basis.segments + 1)
+
+
+def leap_checks(plan: LeapPlan, prediction: PhasedPrediction) -> dict[str, Check]:
+    """All checks of a leap by name."""
+    who, height = plan.who, plan.task.height
+    up = AXES.index(who.up)
+    motions = [sampled(part, _fine(part)) for part in prediction.parts]
+    left = max(who.unheld(motion.tau) for motion in motions)
+    slips = sinks = rise = 0.0
+    for motion, name in zip(motions, plan.phases, strict=True):
+        moved = plan.moved if name == LANDING else np.zeros(3)
+        for foot in who.feet:
+            places, stand = motion.place(foot.body, foot.points), who.places(foot)
+            if name == FLIGHT:
+                sinks = max(sinks, float((stand[:, up].min() - places[..., up]).max()))
+            else:
+                slips = max(slips, float(np.abs(places - stand - moved).max()))
+        for body, points in further_points(who).items():
+            sinks = max(sinks, float((floor_of(who) - motion.place(body, points)[..., up]).max()))
+        if name == FLIGHT:
+            height_of = center_of_mass(who.mechanism, motion.q)[:, up]
+            rise = float(height_of[len(motion.s) // 2] - 0.5 * (height_of[0] + height_of[-1]))
+    gaps = max((abs(x) for x in prediction.gaps.values()), default=0.0)
+    return {
+        "trunk": unsupported_check(left, LEFT),
+        "feet": Check.within(
+            slips / who.leg, SLIPS, "1", "stance feet rest; motion relative to the leg length"
+        ),
+        "clearance": Check.within(
+            max(sinks, 0.0) / who.leg,
+            SINKS,
+            "1",
+            "feet in flight and all other points stay above the ground; depth relative to the leg length",
+        ),
+        **force_checks(who, motions, plan.task.friction),
+        "rise": Check.within(
+            abs(rise / height - 1.0),
+            RISES,
+            "1",
+            f"the center of mass rises by {rise:.4f} m above takeoff and landing",
+        ),
+        "junctions": Check.within(
+            gaps, MEETS, "rad or m", "each phase continues from the end of the previous one"
+        ),
+    }

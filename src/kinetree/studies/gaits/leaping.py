@@ -64,7 +64,7 @@ def _joined(parts: list[Wanted]) -> Wanted:
     )
 
 
-class Leaping:
+class LeapTiming:
     """When feet of a leap are in the air: all of them, from take-off to landing."""
 
     overlap = 0.0
@@ -92,7 +92,7 @@ class Leaping:
 class FollowingLeap(Following):
     """The law of a predicted leap."""
 
-    def __init__(self, who: Legged, wanted: LeapMotion, timing: Leaping, most: Array) -> None:
+    def __init__(self, who: Legged, wanted: LeapMotion, timing: LeapTiming, most: Array) -> None:
         super().__init__(who, wanted, timing, most)
         ahead = AXES.index(who.forward)
         places = np.concatenate([who.places(foot)[:, ahead] for foot in who.feet])

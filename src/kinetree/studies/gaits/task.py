@@ -1,4 +1,4 @@
-"""What a gait is asked for: how fast, by which schedule, how often, with what weights."""
+"""What gaits and leaps are asked for: how fast or how high, by which schedule, with what weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import number
 from kinetree.errors import InputError, shown, unknown_name
+from kinetree.motion.options import OPTIONS
 
 SWING = 1.275  # sqrt(leg length / g): default time of a swing
 FURTHEST = 0.55  # of the leg's length: how far before or behind its hip a foot may be
@@ -76,6 +77,41 @@ class Gait:
         for name in changes:
             if name not in known:
                 raise InputError(f"gait: {unknown_name('setting', name, known)}")
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Leaping:
+    """How a legged robot leaps: its center of mass rises by ``height`` (m), it lands ``distance`` (m) ahead.
+
+    A ``cyclic`` leap is a hop, which repeats; any other is a jump from rest to rest. ``forward`` is the axis
+    of the world along which it goes. ``friction`` and ``limits`` are as in :class:`Gait`; ``stance`` is the
+    position of all joints before a jump and after it, by default on bent legs.
+
+    >>> Leaping(height=0.2).changed(friction=0.4).friction
+    0.4
+    """
+
+    height: float = 0.1
+    distance: float = 0.0
+    cyclic: bool = False
+    forward: str = "x"
+    friction: float = 0.7
+    limits: Mapping[str, float] | str | None = None
+    stance: Any = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < number(self.friction, "leap: friction") < np.inf:
+            raise InputError(f"leap: friction must be positive and finite, got {shown(self.friction)}")
+        for name in ("height", "distance"):
+            number(getattr(self, name), f"leap: {name}")
+
+    def changed(self, **changes: Any) -> Leaping:
+        """The leap with other values of some fields."""
+        known = [x.name for x in fields(self) if x.name not in ("height", "distance", "cyclic")]
+        for name in changes:
+            if name not in known:
+                raise InputError(f"leap: {unknown_name('setting', name, [*known, *OPTIONS])}")
         return replace(self, **changes)
 
 
