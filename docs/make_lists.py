@@ -128,17 +128,18 @@ def kinds(declared: dict[str, Any]) -> str:
 
 def terms() -> str:
     """Every term that a study file may have, with its parameters, as it is declared."""
-    from kinetree.motion.declared import CONSTRAINTS, OBJECTIVES
+    from kinetree.declare.stored import stored
 
     lines = ["| in a study | in Python | what | parameters |", "|---|---|---|---|"]
-    for declared in (*OBJECTIVES, *CONSTRAINTS):
-        given = "<br>".join(f"`{x.name}`: {x.description}" for x in declared.parameters)
-        keys = f"`[[predict.{declared.key}]]`"
-        if declared.short is not None:
-            keys += f"<br>or `{declared.short.key}`"
-        elif declared.objective and declared.complete:
-            keys += f'<br>or `objective = "{declared.key}"`'
-        lines.append(f"| {keys} | `terms.{declared.term}` | {declared.text} | {given} |")
+    objectives = stored("objectives")
+    for declaration in (*objectives, *stored("constraints")):
+        given = "<br>".join(f"`{x.name}`: {x.description}" for x in declaration.parameters)
+        keys = f"`[[predict.{declaration.key}]]`"
+        if declaration.short is not None:
+            keys += f"<br>or `{declaration.short.key}`"
+        elif declaration in objectives and declaration.complete:
+            keys += f'<br>or `objective = "{declaration.key}"`'
+        lines.append(f"| {keys} | `terms.{declaration.name}` | {declaration.text} | {given} |")
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "kinetree"
 FLOORS = (
     ("errors", "doors", "progress"),
     ("other_names",),
+    ("declare",),
     ("algebra",),
     ("model",),
     ("formats",),

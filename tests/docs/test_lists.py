@@ -2,8 +2,8 @@
 
 import pytest
 
+from kinetree.declare.stored import stored
 from kinetree.lint.rules import RULES
-from kinetree.motion.declared import every_term
 from kinetree.study import kinds
 from support.pages import DOCS, docs_script
 
@@ -55,7 +55,7 @@ def test_every_kind_of_trajectory_and_controller_is_on_its_page():
 
 def test_every_term_of_a_study_is_on_its_page():
     text = text_of("study_file.md")
-    for declared in every_term():
+    for declared in (*stored("objectives"), *stored("constraints")):
         (line,) = [x for x in text.splitlines() if x.startswith(f"| `[[predict.{declared.key}]]`")]
-        assert f"| `terms.{declared.term}` | {declared.text} |" in line
+        assert f"| `terms.{declared.name}` | {declared.text} |" in line
         assert all(f"`{x.name}`: {x.description}" in line for x in declared.parameters)

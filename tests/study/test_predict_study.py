@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
+from kinetree.declare.stored import stored
 from kinetree.derivations.two_link import TwoLinkArm, torque_derivatives
 from kinetree.errors import KinetreeError
-from kinetree.motion.declared import every_term
 from kinetree.motion.problem.description import described
 from kinetree.study.run import prepared, run
 from kinetree.study.tasks import predict as predict_task
@@ -370,9 +370,10 @@ TERMS = {
 def test_every_declared_term_can_be_said_in_a_study(tmp_path, monkeypatch, key):
     """The study has the term that Python makes of the same arguments."""
     elsewhere = {*OTHERS, "custom_objective", "custom_constraint"}  # tests of their own, below
-    assert {*TERMS, *elsewhere} == {declared.key for declared in every_term()}
-    (declared,) = [x for x in every_term() if x.key == key]
-    kind = "objective" if declared.objective else "constraints"
+    objectives = {x.key: x.name for x in stored("objectives")}
+    names = objectives | {x.key: x.name for x in stored("constraints")}
+    assert {*TERMS, *elsewhere} == names.keys()
+    kind = "objective" if key in objectives else "constraints"
     rows = {key: [TERMS[key]]}
     if key in ("squared_force", "friction"):
         rows["unknown_force"] = [TERMS["unknown_force"]]
@@ -382,11 +383,11 @@ def test_every_declared_term_can_be_said_in_a_study(tmp_path, monkeypatch, key):
         study.write_text(study.read_text().replace("[study]\n", "[study]\nduration = 1.0\n"))
     problem = asked_problem(monkeypatch, study, rows)
     made = getattr(problem, kind)[-1]
-    assert type(made).__name__ == declared.term
-    if declared.objective:
+    assert type(made).__name__ == names[key]
+    if key in objectives:
         assert made.weight == TERMS[key].get("weight", 1.0)
     given = {name: in_radians(x) for name, x in TERMS[key].items() if name != "weight"}
-    other = problem.changed(**{kind: [*getattr(problem, kind)[:-1], declared.made(**given)]})
+    other = problem.changed(**{kind: [*getattr(problem, kind)[:-1], getattr(kt.terms, names[key])(**given)]})
     said, wanted = (described(x)[kind][-1] | {"weight": None} for x in (problem, other))
     assert said == wanted
 

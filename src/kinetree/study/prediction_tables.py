@@ -1,4 +1,4 @@
-"""The tables of a study that asks for the best motion; those of its terms come from `motion.declared`."""
+"""The tables of a study that asks for the best motion; those of its terms come from their declarations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, PlainValidator, WithJsonSchema, create_model
 
+from kinetree.declare.declaration import Declaration, Parameter
+from kinetree.declare.stored import stored
 from kinetree.formats.file_values import NUMBER, Angle, Matrix, Number, Vector, as_list, as_number
 from kinetree.formats.schema_parts import Table
-from kinetree.motion.declared import PLACES, Declared, Parameter, every_term
 from kinetree.study.tables import EACH, FUNCTION, LoadTable
 from kinetree.study.values import (
     GAINS,
@@ -52,16 +53,11 @@ BESIDE = ("closed_form", "lagrangian", "newton_euler")  # formulations with deri
 RATES = ("position", "velocity", "acceleration")
 
 
-def as_place(value: object) -> str | float | list[float]:
+def as_place(value: object, names: tuple[str, ...]) -> str | float | list[float]:
     """A named place, or values of s."""
     if isinstance(value, str):
-        return as_choice(value, "place", lambda: PLACES)
+        return as_choice(value, "place", lambda: names)
     return as_list(value) if isinstance(value, list | tuple) else as_number(value)
-
-
-def as_place_or_points(value: object) -> str | float | list[float]:
-    """The same, or the control points."""
-    return "points" if value == "points" else as_place(value)
 
 
 def as_rates(value: object) -> int | list[str]:
@@ -143,8 +139,9 @@ _NUMBERS: dict[str, Any] = {"anyOf": [NUMBER, _LIST]}
 _RATE: dict[str, Any] = {"type": "string", "enum": list(RATES)}
 
 
-def _place(names: tuple[str, ...]) -> dict[str, Any]:
-    return {"anyOf": [{"type": "string", "enum": list(names)}, _S, {"type": "array", "items": _S}]}
+def _place(names: tuple[str, ...]) -> Any:
+    schema = {"anyOf": [{"type": "string", "enum": list(names)}, _S, {"type": "array", "items": _S}]}
+    return _checked_by(partial(as_place, names=names), schema)
 
 
 KINDS: dict[str, Any] = {
@@ -171,8 +168,6 @@ KINDS: dict[str, Any] = {
     "bounds": _checked_by(partial(as_per_joint, infinite=True), GAINS),
     "position_bounds": _checked_by(partial(as_per_joint, angle=True, infinite=True), POSITIONS),
     "limits": Limits,
-    "place": _checked_by(as_place, _place(PLACES)),
-    "place_or_points": _checked_by(as_place_or_points, _place((*PLACES, "points"))),
     "coefficients": _checked_by(as_coefficients, {"type": "object", "additionalProperties": _NUMBERS}),
     "corners": _checked_by(as_corners, {"anyOf": [_LIST, {"type": "array", "items": _LIST}]}),
     "rates": _checked_by(
@@ -197,47 +192,52 @@ class EndStateTable(Table):
     qdd: Gains | None = Field(None, description="Accelerations (rad/s^2, m/s^2); default open.")
 
 
-def _term_table(declared: Declared) -> type[Table]:
-    """The table of one term: a field for each parameter; objectives have a weight, too."""
-    fields: dict[str, Any] = {
-        x.name: (_kind(x), Field(_default(x), description=x.description)) for x in declared.parameters
-    }
-    if declared.objective:
+def fields_of(declaration: Declaration) -> dict[str, Any]:
+    """A field of a table for each parameter, with the check and the JSON schema of its kind."""
+    return {x.name: (_kind(x), Field(_default(x), description=x.description)) for x in declaration.parameters}
+
+
+def _term_table(declaration: Declaration, objective: bool) -> type[Table]:
+    """The table of one term; objectives have a weight, too."""
+    fields = fields_of(declaration)
+    if objective:
         about = "Weight in the objective (no unit); default 1."
         fields["weight"] = (Number, Field(1.0, description=about))
         about = "Whether its mean over the motion counts instead of its time integral; default false."
         fields["mean"] = (bool, Field(False, description=about))
-    about = f"{declared.text[0].upper()}{declared.text[1:]}."
-    return create_model(f"{declared.term}Table", __base__=Table, __module__=__name__, __doc__=about, **fields)
+    about = f"{declaration.text[0].upper()}{declaration.text[1:]}."
+    return create_model(
+        f"{declaration.name}Table", __base__=Table, __module__=__name__, __doc__=about, **fields
+    )
 
 
 def _kind(parameter: Parameter) -> Any:
     if parameter.kind == "choice":
         kind = choice(parameter.name, lambda: parameter.choices)
+    elif parameter.kind == "place":
+        kind = _place(parameter.choices)
     else:
         kind = KINDS[parameter.kind]
     return kind | None if parameter.default is None else kind
 
 
 def _default(parameter: Parameter) -> Any:
-    """As a file would say it: lists instead of tuples, one point as a list of points."""
-    value = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+    """The default; of several points, one is a list of points."""
+    value = parameter.default
     return [value] if parameter.kind == "rows" and isinstance(value, list) else value
 
 
 def _term_fields() -> dict[str, Any]:
     """Fields of [predict]: the short keys, then a list of tables for every term."""
-    found: dict[str, Any] = {}
-    for declared in every_term():
-        if (short := declared.short) is not None:
-            kind = KINDS[short.kind]
-            kind = kind | None if short.default is None else kind
-            found[short.key] = (kind, Field(short.default, description=short.text))
-    for declared in every_term():
-        what = "Further objective" if declared.objective else "Must hold"
-        rows = list[_term_table(declared)]  # type: ignore[misc, valid-type]
-        found[declared.key] = (rows, Field([], description=f"{what}: {declared.text}."))
-    return found
+    fields: dict[str, Any] = {}
+    for declaration in stored("constraints"):
+        if (short := declaration.short) is not None:
+            fields[short.key] = (KINDS[short.kind] | None, Field(None, description=short.text))
+    for section, what in (("objectives", "Further objective"), ("constraints", "Must hold")):
+        for declaration in stored(section):
+            rows = list[_term_table(declaration, section == "objectives")]  # type: ignore[misc, valid-type]
+            fields[declaration.key] = (rows, Field([], description=f"{what}: {declaration.text}."))
+    return fields
 
 
 class GaussTable(Table):

@@ -9,7 +9,7 @@ follow from psi_z = 0: V_qq = L_qq - L_qz L_zz^-1 L_zq over those z that are not
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,14 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.rotation import rotation_matrix
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import RATES
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.arguments import BodyName, Instants, OtherBody
 from kinetree.motion.terms.contract import Bounded, Constraint, Distance, Rows
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -33,6 +35,7 @@ HALVINGS = 46  # until the nearest point of a segment is found
 POWER = 4  # of the mean that measures how deep a point is in a box
 
 
+@declare("keep_apart", "least distance between capsules of two bodies, or of a body and the world")
 class KeepApart(Constraint):
     """Two capsules of bodies keep a distance: a link from an obstacle, or two links of one arm (m).
 
@@ -49,17 +52,31 @@ class KeepApart(Constraint):
 
     def __init__(
         self,
-        body: str,
-        of: str = "world",
+        body: BodyName,
+        of: OtherBody = "world",
         *,
-        start: ArrayLike = ORIGIN,
-        end: ArrayLike | None = None,
-        radius: float = 0.0,
-        of_start: ArrayLike = ORIGIN,
-        of_end: ArrayLike | None = None,
-        of_radius: float = 0.0,
-        clearance: float = 0.0,
-        at: Where = "samples",
+        start: Annotated[
+            ArrayLike,
+            Parameter("Where its capsule begins, in its frame", "m", "vector", default_text="default 0"),
+        ] = ORIGIN,
+        end: Annotated[
+            ArrayLike | None,
+            Parameter("Where its capsule ends", "m", "vector", default_text="default the start: a sphere"),
+        ] = None,
+        radius: Annotated[float, Parameter("Radius of its capsule", "m")] = 0.0,
+        of_start: Annotated[
+            ArrayLike,
+            Parameter(
+                "Where the other capsule begins, in the other frame", "m", "vector", default_text="default 0"
+            ),
+        ] = ORIGIN,
+        of_end: Annotated[
+            ArrayLike | None,
+            Parameter("Where it ends", "m", "vector", default_text="default its start: a sphere"),
+        ] = None,
+        of_radius: Annotated[float, Parameter("Radius of the other capsule", "m")] = 0.0,
+        clearance: Annotated[float, Parameter("Least distance between their surfaces", "m")] = 0.0,
+        at: Instants = "samples",
     ) -> None:
         self.body, self.of, self.at = body, of, at
         self.ends = (*_segment(body, start, end), *_segment(of, of_start, of_end))
@@ -80,6 +97,7 @@ class KeepApart(Constraint):
         return [_above(function, self, self.distance, self.distance, setting, label)]
 
 
+@declare("keep_out_box", "a box that a capsule of a body stays out of")
 class KeepOutBox(Constraint):
     """A capsule of a body stays out of a box (m).
 
@@ -97,17 +115,27 @@ class KeepOutBox(Constraint):
 
     def __init__(
         self,
-        body: str,
-        center: ArrayLike,
-        size: ArrayLike,
+        body: BodyName,
+        center: Annotated[
+            ArrayLike, Parameter("Center of the box, in the world or in another body", "m", "vector")
+        ],
+        size: Annotated[ArrayLike, Parameter("Edges of the box along its axes", "m", "vector")],
         *,
-        start: ArrayLike = ORIGIN,
-        end: ArrayLike | None = None,
-        radius: float = 0.0,
-        rotation: ArrayLike | None = None,
-        of: str = "world",
-        clearance: float = 0.0,
-        at: Where = "samples",
+        start: Annotated[
+            ArrayLike,
+            Parameter("Where the capsule begins on the body", "m", "vector", default_text="default 0"),
+        ] = ORIGIN,
+        end: Annotated[
+            ArrayLike | None,
+            Parameter("Where the capsule ends", "m", "vector", default_text="default the start: a sphere"),
+        ] = None,
+        radius: Annotated[float, Parameter("Radius of the capsule", "m")] = 0.0,
+        rotation: Annotated[
+            ArrayLike | None, Parameter("Axes of the box as columns (no unit)", kind="matrix")
+        ] = None,
+        of: Annotated[str, Parameter("Name of the body that the box is fixed in")] = "world",
+        clearance: Annotated[float, Parameter("Least distance between them", "m")] = 0.0,
+        at: Instants = "samples",
     ) -> None:
         self.body, self.of, self.at = body, of, at
         self.center, self.size = vector(center, 3, "center"), vector(size, 3, "size of the box")

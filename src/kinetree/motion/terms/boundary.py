@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,10 +11,11 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import PLACES, Setting, Where
+from kinetree.motion.terms.arguments import During, JointNames, Values
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, a_part, per_joint
-from kinetree.motion.terms.effort import Names, Values
 from kinetree.motion.terms.functions import Rate
 
 Given = ArrayLike | Mapping[str, float] | None
@@ -23,6 +25,7 @@ NAMES = ("position", "velocity", "acceleration")
 UNITS = (("rad", "m"), ("rad/s", "m/s"), ("rad/s^2", "m/s^2"))  # of revolute and of prismatic joints
 
 
+@declare("boundary", "the state of joints at an instant between start and end")
 class Boundary(Constraint):
     """Position, velocity and acceleration at an instant: "start", "end" or s from 0 to 1.
 
@@ -35,7 +38,19 @@ class Boundary(Constraint):
     family = "boundary condition"
 
     def __init__(
-        self, at: Where, position: Given = None, velocity: Given = None, acceleration: Given = None
+        self,
+        at: Annotated[
+            Where, Parameter('"start", "end", or s = t / T from 0 to 1', kind="place", choices=PLACES)
+        ],
+        position: Annotated[
+            Given, Parameter("Positions", 'rad or "90 deg", m', "positions", default_text="default open")
+        ] = None,
+        velocity: Annotated[
+            Given, Parameter("Velocities", "rad/s, m/s", "gains", default_text="default open")
+        ] = None,
+        acceleration: Annotated[
+            Given, Parameter("Accelerations", "rad/s^2, m/s^2", "gains", default_text="default open")
+        ] = None,
     ) -> None:
         self.at = at
         self.given = (position, velocity, acceleration)
@@ -184,6 +199,17 @@ def _sizes(values: Array) -> Array:
 
 
 Rates = int | str | Sequence[str]
+RepeatedRates = Annotated[
+    Rates,
+    Parameter(
+        '1: positions, 2: also velocities, 3: also accelerations; or names such as ["velocity"]', kind="rates"
+    ),
+]
+Offsets = Annotated[
+    Mapping[str, float] | None,
+    Parameter("Change of joints over the motion, by name", "rad, m", "gains", "default 0"),
+]
+PeriodicSpline = Annotated[bool, Parameter("Whether the spline itself is periodic, with all its derivatives")]
 
 
 def _chosen_rates(rates: Rates, family: str) -> list[int]:
@@ -203,6 +229,7 @@ def _chosen_rates(rates: Rates, family: str) -> list[int]:
     return sorted({NAMES.index(str(name)) for name in names})
 
 
+@declare("periodic", "the motion ends as it starts")
 class Periodic(Constraint):
     """The motion ends as it starts: position, velocity and, on request, acceleration.
 
@@ -218,10 +245,10 @@ class Periodic(Constraint):
 
     def __init__(
         self,
-        joints: str | list[str] | None = None,
-        rates: Rates = 2,
-        offset: Mapping[str, float] | None = None,
-        spline: bool = False,
+        joints: JointNames = None,
+        rates: RepeatedRates = 2,
+        offset: Offsets = None,
+        spline: PeriodicSpline = False,
     ) -> None:
         self.joints, self.rates, self.offset, self.spline = joints, rates, dict(offset or {}), spline
         _chosen_rates(rates, self.family)
@@ -234,6 +261,7 @@ class Periodic(Constraint):
         return cycle.rows(None if self.spline else _chosen_rates(self.rates, self.family))
 
 
+@declare("symmetric", "joints end as their partners start")
 class Symmetric(Constraint):
     """One half cycle mirrors the other: each joint ends as its partner starts.
 
@@ -250,11 +278,17 @@ class Symmetric(Constraint):
 
     def __init__(
         self,
-        pairs: Mapping[str, str],
-        mirrored: list[str] | None = None,
-        rates: Rates = 2,
-        offset: Mapping[str, float] | None = None,
-        spline: bool = False,
+        pairs: Annotated[
+            Mapping[str, str],
+            Parameter("Joints and their partners, such as { hip1 = 'hip2' }", kind="partners"),
+        ],
+        mirrored: Annotated[
+            list[str] | None,
+            Parameter("Joints whose sign changes", kind="names", default_text="default none"),
+        ] = None,
+        rates: RepeatedRates = 2,
+        offset: Offsets = None,
+        spline: PeriodicSpline = False,
     ) -> None:
         self.pairs, self.mirrored, self.rates = dict(pairs), list(mirrored or []), rates
         self.offset, self.spline = dict(offset or {}), spline
@@ -334,6 +368,7 @@ class _Cycle:
         return LinearRows(places, values, s, target, target, self.family, labels, units, eliminate=True)
 
 
+@declare("hold", "joints do not move during a part of the motion")
 class Hold(Constraint):
     """Joints do not move during a part of the motion, from s = ``during``[0] to ``during``[1].
 
@@ -349,9 +384,9 @@ class Hold(Constraint):
 
     def __init__(
         self,
-        joints: Names,
-        position: Values = 0.0,
-        during: Sequence[float] = (0.0, 1.0),
+        joints: JointNames,
+        position: Annotated[Values, Parameter("Where they stay", "rad, m", "positions")] = 0.0,
+        during: During = (0.0, 1.0),
     ) -> None:
         self.joints, self.position = joints, position
         self.during = a_part(during, self.family)

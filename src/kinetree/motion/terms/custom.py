@@ -6,15 +6,18 @@ Derivatives that are given are compared with differences when the problem is mad
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, numbers
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.arguments import CODE, Instants
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows
 from kinetree.motion.terms.effort import magnitude
 
@@ -25,6 +28,21 @@ WRONG = 1e-4  # relative error of a given derivative that differences do not exp
 STEP, WIDE_STEP = 1e-6, 1e-3  # for first and second derivatives, relative to the size of what is changed
 
 
+_FUNCTION = (
+    "Python function 'file.py:name' of (s, q, qd, qdd, tau), (m,) and four (m, n_dof), that returns (m,)"
+)
+Slopes = Annotated[
+    UserSlopes | None,
+    Parameter(
+        "Python function 'file.py:name' of the same arguments that returns derivatives by q, qd, qdd and "
+        f"tau; {CODE}",
+        kind="function",
+        default_text="default differences",
+    ),
+]
+
+
+@declare("custom_objective", "a user-defined function")
 class CustomObjective(Objective):
     """Integral of f(s, q, qd, qdd, tau) dt for a function of all samples: (m,), four (m, n_dof) -> (m,).
 
@@ -39,7 +57,11 @@ class CustomObjective(Objective):
 
     family = "own objective"
 
-    def __init__(self, function: UserFunction, slopes: UserSlopes | None = None) -> None:
+    def __init__(
+        self,
+        function: Annotated[UserFunction, Parameter(f"{_FUNCTION}; {CODE}", kind="function")],
+        slopes: Slopes = None,
+    ) -> None:
         self.function, self.slopes = function, slopes
 
     @override
@@ -48,6 +70,7 @@ class CustomObjective(Objective):
         return _User(self.function, self.slopes, setting, 1, self.family)
 
 
+@declare("custom_constraint", "a user-defined function stays between bounds")
 class CustomConstraint(Constraint):
     """lower <= f(s, q, qd, qdd, tau) <= upper for a function of all samples that returns (m,).
 
@@ -64,13 +87,19 @@ class CustomConstraint(Constraint):
 
     def __init__(
         self,
-        function: UserFunction,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        size: int = 1,
-        name: str = "own constraint",
-        at: Where = "samples",
-        slopes: UserSlopes | None = None,
+        function: Annotated[UserFunction, Parameter(f"{_FUNCTION}, or (m, size); {CODE}", kind="function")],
+        lower: Annotated[
+            ArrayLike | None,
+            Parameter("Lower bound, or several", kind="number_or_numbers", default_text="default none"),
+        ] = None,
+        upper: Annotated[
+            ArrayLike | None,
+            Parameter("Upper bound, or several", kind="number_or_numbers", default_text="default none"),
+        ] = None,
+        size: Annotated[int, Parameter("Number of values it returns at an instant")] = 1,
+        name: Annotated[str, Parameter("Name in messages")] = "own constraint",
+        at: Instants = "samples",
+        slopes: Slopes = None,
     ) -> None:
         self.function, self.at, self.family, self.slopes = function, at, name, slopes
         given = (-np.inf if lower is None else lower, np.inf if upper is None else upper)

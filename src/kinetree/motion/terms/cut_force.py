@@ -5,22 +5,26 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import vector
 from kinetree.algebra.bspline import BSplineBasis
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import Curve
+from kinetree.motion.terms.arguments import BodyName, OtherBody, PointOnBody, PointOnOther
 from kinetree.motion.terms.contract import Acting, Bounded, Constraint, PointForce
 from kinetree.motion.terms.force import Combined, UnknownForce
 from kinetree.motion.terms.reach import AXES, ORIGIN, RelativePosition
 
 
+@declare("cut_force", "two points held together by an unknown force")
 class CutForce(Constraint):
     """Two points of bodies held together by an unknown force: a ball or a planar hinge of a closed loop.
 
@@ -38,13 +42,15 @@ class CutForce(Constraint):
 
     def __init__(
         self,
-        body: str,
-        of: str,
-        point: ArrayLike = ORIGIN,
-        of_point: ArrayLike = ORIGIN,
-        name: str | None = None,
-        axes: str = AXES,
-        size: float | None = None,
+        body: BodyName,
+        of: OtherBody,
+        point: PointOnBody = ORIGIN,
+        of_point: PointOnOther = ORIGIN,
+        name: Annotated[str | None, Parameter("Name of the force", default_text="default the body's")] = None,
+        axes: Annotated[
+            str, Parameter('Directions that are held, such as "xy"', default_text="default all")
+        ] = AXES,
+        size: Annotated[float | None, Parameter("Scale of the force", "N", "positive")] = None,
     ) -> None:
         self.body, self.of, self.axes = body, of, axes
         self.point = vector(point, 3, f"point of '{body}'")

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.declare.declaration import Parameter, Short, declare
 from kinetree.errors import InputError
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.terms.arguments import (
+    During,
+    Instants,
+    JointNames,
+    JointWeights,
+    LowerLimits,
+    Names,
+    TorqueScale,
+    UpperLimits,
+    Values,
+)
 from kinetree.motion.terms.contract import (
     Bounded,
     Changes,
@@ -27,10 +38,8 @@ from kinetree.motion.terms.contract import (
 )
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorquePower, TorqueSum
 
-Names = str | Sequence[str] | None
-Values = ArrayLike | dict[str, float]
 
-
+@declare("time", "the duration")
 class Time(Objective):
     """The duration T (s). [Barman2020], eq. 4.16; [Xiang2009], eq. 66.
 
@@ -51,6 +60,7 @@ class Time(Objective):
         return None
 
 
+@declare("squared_torque", "squared torques over time")
 class SquaredTorque(Objective):
     """Integral of sum_i w_i tau_i^2 dt. [Barman2020], eqs. 4.18 and 5.1; [Xiang2009], eq. 67.
 
@@ -62,7 +72,13 @@ class SquaredTorque(Objective):
 
     family = "squared torque"
 
-    def __init__(self, joints: Names = None, weights: Values = 1.0, *, normalized: bool = False) -> None:
+    def __init__(
+        self,
+        joints: JointNames = None,
+        weights: JointWeights = 1.0,
+        *,
+        normalized: Annotated[bool, Parameter("Whether torques are divided by their limits first")] = False,
+    ) -> None:
         self.joints, self.weights, self.normalized = joints, weights, normalized
 
     @override
@@ -79,6 +95,7 @@ class SquaredTorque(Objective):
         return TorqueForm(setting.own[chosen], weights)
 
 
+@declare("effort", "torques over their limits, to a power")
 class Effort(Objective):
     """Integral of sum_i w_i |tau_i / limit_i|^p dt: a measure of muscle fatigue.
 
@@ -96,11 +113,11 @@ class Effort(Objective):
 
     def __init__(
         self,
-        exponent: float = 2.5,
-        joints: Names = None,
-        weights: Values = 1.0,
-        limits: Values | None = None,
-        during: Sequence[float] = (0.0, 1.0),
+        exponent: Annotated[float, Parameter("The power, 2 or more (no unit)", kind="positive")] = 2.5,
+        joints: JointNames = None,
+        weights: JointWeights = 1.0,
+        limits: TorqueScale = None,
+        during: During = (0.0, 1.0),
     ) -> None:
         self.exponent, self.joints, self.weights, self.limits = exponent, joints, weights, limits
         self.during = a_part(during, self.family)
@@ -118,6 +135,7 @@ class Effort(Objective):
         return found
 
 
+@declare("torque_rate", "squared rates of torques over their limits")
 class TorqueRate(Objective):
     """Integral of sum_i w_i (d(tau_i / limit_i)/dt)^2 dt, by differences from instant to instant.
 
@@ -134,12 +152,17 @@ class TorqueRate(Objective):
 
     def __init__(
         self,
-        joints: Names = None,
-        weights: Values = 1.0,
-        limits: Values | None = None,
-        pairs: Mapping[str, str] | None = None,
-        mirrored: Sequence[str] | None = None,
-        periodic: bool = False,
+        joints: JointNames = None,
+        weights: JointWeights = 1.0,
+        limits: TorqueScale = None,
+        pairs: Annotated[
+            Mapping[str, str] | None, Parameter("Joints and partners that continue mirrored", kind="partners")
+        ] = None,
+        mirrored: Annotated[
+            Sequence[str] | None,
+            Parameter("Joints whose sign changes then", kind="names", default_text="default none"),
+        ] = None,
+        periodic: Annotated[bool, Parameter("Whether the motion is periodic")] = False,
     ) -> None:
         self.joints, self.weights, self.limits, self.periodic = joints, weights, limits, periodic
         self.pairs, self.mirrored = dict(pairs or {}), list(mirrored or [])
@@ -209,10 +232,10 @@ class SymmetricLimits(Constraint):
 
     def __init__(
         self,
-        upper: Values | None = None,
-        lower: Values | None = None,
-        joints: Names = None,
-        at: Where = "samples",
+        upper: UpperLimits = None,
+        lower: LowerLimits = None,
+        joints: JointNames = None,
+        at: Instants = "samples",
     ) -> None:
         self.upper, self.lower, self.joints, self.at = upper, lower, joints, at
 
@@ -234,6 +257,14 @@ class SymmetricLimits(Constraint):
         return found
 
 
+@declare(
+    "torque_limit",
+    "torques of joints stay between bounds",
+    unit="N m, N",
+    short=Short(
+        "torque_limits", "limits", 'Largest torques, or "model"; default the model\'s.', of_model="effort"
+    ),
+)
 class TorqueLimits(SymmetricLimits):
     """lower <= tau <= upper, by default the effort limits of the mechanism.
 
@@ -266,6 +297,11 @@ class TorqueLimits(SymmetricLimits):
         ]
 
 
+@declare(
+    "torque_rate_limit",
+    "rates of torques stay below bounds",
+    short=Short("torque_rate_limits", "gains", "Largest changes of torques (N m/s, N/s); default none."),
+)
 class TorqueRateLimits(Constraint):
     """|d tau / dt| <= limit (N m/s), from the change between samples.
 
@@ -276,7 +312,11 @@ class TorqueRateLimits(Constraint):
 
     family = "torque rate limit"
 
-    def __init__(self, limit: Values, joints: Names = None) -> None:
+    def __init__(
+        self,
+        limit: Annotated[Values, Parameter("Largest changes of torques", "N m/s, N/s", "bounds")],
+        joints: JointNames = None,
+    ) -> None:
         self.limit, self.joints = limit, joints
 
     @override

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +17,21 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, expect, shown, texts, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.arguments import (
+    BodyName,
+    During,
+    ForceDegree,
+    ForceSegments,
+    Instants,
+    InstantsOrPoints,
+    PointOnBody,
+)
 from kinetree.motion.terms.contract import (
     BodyMoment,
     Bounded,
@@ -39,6 +50,12 @@ from kinetree.motion.terms.reach import AXES, ORIGIN
 PREFIX, MOMENT_PREFIX = "force:", "moment:"
 ROUNDING = 1e-4  # of the tip of a friction cone, as a fraction of the force's size
 BOX, OCTAGON, CONE = SHAPES = ("box", "octagon", "cone")  # of friction
+FrictionShape = Annotated[
+    str,
+    Parameter(
+        'Planes of a "box" around the cone, of an "octagon" within it, or the "cone" itself', choices=SHAPES
+    ),
+]
 ACROSS = 1e-9  # components of unit vectors below this are none
 Components = float | Sequence[float] | Mapping[str, float]
 
@@ -193,6 +210,7 @@ class UnknownLoad(Constraint):
         return LinearRows(places, values, s, low, high, self.family, labels, self.unit, eliminate=True)
 
 
+@declare("unknown_force", "an unknown force on a body")
 class UnknownForce(UnknownLoad):
     """A force at a point of a body that is sought as a function of time (N, in world axes).
 
@@ -228,21 +246,36 @@ class UnknownForce(UnknownLoad):
 
     def __init__(
         self,
-        body: str,
-        point: ArrayLike = ORIGIN,
+        body: BodyName,
+        point: PointOnBody = ORIGIN,
         *,
-        name: str | None = None,
-        axes: str = AXES,
-        lower: Components | None = None,
-        upper: Components | None = None,
-        normal: ArrayLike | None = None,
-        friction: float | None = None,
-        segments: int | None = None,
-        degree: int | None = None,
-        start: Components | None = None,
-        size: float | None = None,
-        during: Sequence[float] = (0.0, 1.0),
-        at: Where = "samples",
+        name: Annotated[str | None, Parameter("Name of the force", default_text="default the body's")] = None,
+        axes: Annotated[str, Parameter('Its components, such as "xz"', default_text="default all")] = AXES,
+        lower: Annotated[
+            Components | None,
+            Parameter("Lower bounds of the components", "N", "bounds", default_text="default none"),
+        ] = None,
+        upper: Annotated[
+            Components | None,
+            Parameter("Upper bounds of the components", "N", "bounds", default_text="default none"),
+        ] = None,
+        normal: Annotated[
+            ArrayLike | None,
+            Parameter(
+                "Normal of a surface on which the force only pushes (no unit)",
+                kind="vector",
+                default_text="default none",
+            ),
+        ] = None,
+        friction: Annotated[
+            float | None, Parameter("Coefficient of friction on that surface (no unit)")
+        ] = None,
+        segments: ForceSegments = None,
+        degree: ForceDegree = None,
+        start: Annotated[Components | None, Parameter("Initial guess, by component", "N", "gains")] = None,
+        size: Annotated[float | None, Parameter("Scale of the force", "N", "positive")] = None,
+        during: During = (0.0, 1.0),
+        at: InstantsOrPoints = "samples",
     ) -> None:
         super().__init__(body, name, axes, lower, upper, segments, degree, start, size, during, at)
         self.point = vector(point, 3, f"point of '{body}'")
@@ -366,6 +399,7 @@ class _Cone(CurveFunction):
         at.add_curved(self.block, self.block, -(weight / size)[:, :, None] * second)
 
 
+@declare("unknown_moment", "an unknown moment on a body")
 class UnknownMoment(UnknownLoad):
     """A moment on a body that is sought as a function of time (N m, in world axes).
 
@@ -380,18 +414,26 @@ class UnknownMoment(UnknownLoad):
 
     def __init__(
         self,
-        body: str,
+        body: BodyName,
         *,
-        name: str | None = None,
-        axes: str = AXES,
-        lower: Components | None = None,
-        upper: Components | None = None,
-        segments: int | None = None,
-        degree: int | None = None,
-        start: Components | None = None,
-        size: float | None = None,
-        during: Sequence[float] = (0.0, 1.0),
-        at: Where = "samples",
+        name: Annotated[
+            str | None, Parameter("Name of the moment", default_text="default the body's")
+        ] = None,
+        axes: Annotated[str, Parameter('Its components, such as "z"', default_text="default all")] = AXES,
+        lower: Annotated[
+            Components | None,
+            Parameter("Lower bounds of the components", "N m", "bounds", default_text="default none"),
+        ] = None,
+        upper: Annotated[
+            Components | None,
+            Parameter("Upper bounds of the components", "N m", "bounds", default_text="default none"),
+        ] = None,
+        segments: ForceSegments = None,
+        degree: ForceDegree = None,
+        start: Annotated[Components | None, Parameter("Initial guess, by component", "N m", "gains")] = None,
+        size: Annotated[float | None, Parameter("Scale of the moment", "N m", "positive")] = None,
+        during: During = (0.0, 1.0),
+        at: InstantsOrPoints = "samples",
     ) -> None:
         super().__init__(body, name, axes, lower, upper, segments, degree, start, size, during, at)
 
@@ -410,6 +452,7 @@ class UnknownMoment(UnknownLoad):
         return [BodyMoment(setting, self.body, Combined(self.block, self._directions.T))]
 
 
+@declare("friction", "unknown forces together stay within a friction pyramid")
 class Friction(Constraint):
     """The resultant F of unknown forces keeps within friction: |F - n (n . F)| <= mu n . F, or nearly so.
 
@@ -426,11 +469,13 @@ class Friction(Constraint):
 
     def __init__(
         self,
-        forces: str | Sequence[str],
-        friction: float,
-        normal: ArrayLike = (0.0, 0.0, 1.0),
-        at: Where = "samples",
-        shape: str = "box",
+        forces: Annotated[str | Sequence[str], Parameter("Names of the unknown forces", kind="names")],
+        friction: Annotated[float, Parameter("Coefficient of friction (no unit)")],
+        normal: Annotated[
+            ArrayLike, Parameter("Normal of the surface (no unit)", kind="vector", default_text="default z")
+        ] = (0.0, 0.0, 1.0),
+        at: Instants = "samples",
+        shape: FrictionShape = "box",
     ) -> None:
         self.shape = checked_shape(shape, self.family)
         self.forces = [forces] if isinstance(forces, str) else list(texts(forces, f"forces of {self.family}"))
@@ -543,6 +588,7 @@ class _BlocksCone(CurveFunction):
                 at.add_curved(first, other, rows[:2].T @ second @ columns[:2])
 
 
+@declare("squared_force", "squared components of an unknown force")
 class SquaredForce(Objective):
     """Integral of sum_i w_i f_i^2 dt over the components of an unknown force (N^2 s).
 
@@ -556,7 +602,11 @@ class SquaredForce(Objective):
 
     family = "squared force"
 
-    def __init__(self, force: str, weights: Components = 1.0) -> None:
+    def __init__(
+        self,
+        force: Annotated[str, Parameter("Name of the unknown force")],
+        weights: Annotated[Components, Parameter("Weights of the components", kind="gains")] = 1.0,
+    ) -> None:
         expect(force, str, self.family, "of the name of an unknown force")
         self.force, self.weights = force, weights
 

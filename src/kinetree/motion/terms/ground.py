@@ -15,13 +15,14 @@ weights of these axes: slopes and curvature are those of the kernels at y_full, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, listed, texts
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
@@ -29,6 +30,7 @@ from kinetree.motion.problem.places import BodySpin, Place, cross
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION
 from kinetree.motion.program.evaluation import At, Evaluation
+from kinetree.motion.terms.arguments import During, RowInstants
 from kinetree.motion.terms.contract import Acting, Bounded, Constraint, a_part, row
 from kinetree.state import Wrench
 
@@ -37,6 +39,7 @@ SUM = 1e-9  # by which shares may miss 1
 LIGHT = 1e-3  # of the weight: below it there is no zero-moment point to share by
 
 
+@declare("ground_reaction", "ground reaction of the motion, distributed to feet")
 class GroundReaction(Constraint):
     """The ground carries what the motion asks of it, on one or several ``feet``: bodies of a free mechanism.
 
@@ -62,12 +65,21 @@ class GroundReaction(Constraint):
 
     def __init__(
         self,
-        feet: str | Sequence[str],
-        shares: ArrayLike | None = None,
-        s: ArrayLike | None = None,
-        between: ArrayLike | None = None,
-        during: Sequence[float] = (0.0, 1.0),
-        apart: bool = False,
+        feet: Annotated[str | Sequence[str], Parameter("Bodies on the ground", kind="names")],
+        shares: Annotated[
+            ArrayLike | None, Parameter("Share of each foot, a row for each s (no unit)", kind="rows")
+        ] = None,
+        s: RowInstants = None,
+        between: Annotated[
+            ArrayLike | None,
+            Parameter(
+                "Positions x, y between which the zero-moment point distributes the load of the first two",
+                "m",
+                "rows",
+            ),
+        ] = None,
+        during: During = (0.0, 1.0),
+        apart: Annotated[bool, Parameter("Whether these two carry their shares at these positions")] = False,
     ) -> None:
         if not isinstance(apart, bool) or (apart and (between is None or shares is not None)):
             raise InputError(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError
 from kinetree.model.human.passive import passive_moments
 from kinetree.model.human.segments import SIDES
@@ -21,8 +22,8 @@ from kinetree.motion.problem.profile import PAIRS
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION
 from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.arguments import BodyMass, JointNames, Names, Stature, Values
 from kinetree.motion.terms.contract import Acting, Bounded, Constraint, per_joint
-from kinetree.motion.terms.effort import Names, Values
 
 CURVED = tuple(PAIRS.index(pair) for pair in ((0, 0), (0, 1), (1, 1)))  # by q twice, by q and qd, by qd twice
 
@@ -77,6 +78,7 @@ class JointMoments(Constraint):
         return [JointLoad(setting, self.law(setting), self.family)]
 
 
+@declare("human_passive", "passive moments of a human: hips, knees and ankles")
 class HumanPassive(JointMoments):
     """Passive moments of a human's hips, knees and ankles, so that only the rest takes effort.
 
@@ -90,10 +92,10 @@ class HumanPassive(JointMoments):
 
     def __init__(
         self,
-        height: float = 1.75,
-        mass: float = 75.0,
-        sides: Names = SIDES,
-        factor: float = 1.0,
+        height: Stature = 1.75,
+        mass: BodyMass = 75.0,
+        sides: Annotated[Names, Parameter("Legs", kind="names", default_text="default both")] = SIDES,
+        factor: Annotated[float, Parameter("Factor on all moments (no unit)")] = 1.0,
     ) -> None:
         self.given = passive_moments(height, mass, SIDES if sides is None else sides, factor)
 
@@ -103,6 +105,7 @@ class HumanPassive(JointMoments):
         return self.given
 
 
+@declare("joint_springs", "additional springs carry a share of the torques")
 class JointSprings(JointMoments):
     """Springs in addition to those of the mechanism: tau = ID(q, qd, qdd) + k (q - rest).
 
@@ -115,7 +118,12 @@ class JointSprings(JointMoments):
 
     family = "joint springs"
 
-    def __init__(self, stiffness: Values, rest: Values = 0.0, joints: Names = None) -> None:
+    def __init__(
+        self,
+        stiffness: Annotated[Values, Parameter("Their stiffness", "N m/rad, N/m", "gains")],
+        rest: Annotated[Values, Parameter("Where they rest", "rad, m", "positions")] = 0.0,
+        joints: JointNames = None,
+    ) -> None:
         self.stiffness, self.rest, self.joints = stiffness, rest, joints
 
     @override

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
+from kinetree.declare.declaration import Parameter, Short, declare
 from kinetree.errors import InputError
 from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.terms.arguments import InstantsOrPoints, JointNames, Values
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, ordered, per_joint
-from kinetree.motion.terms.effort import Names, SymmetricLimits, Values, limited, magnitude
+from kinetree.motion.terms.effort import SymmetricLimits, limited, magnitude
 from kinetree.motion.terms.functions import Rate
 
 POINTS: Final = "points"  # as a place: the control points
 
 
+@declare(
+    "joint_limit",
+    "positions of joints stay between bounds",
+    short=Short(
+        "joint_limits",
+        "flag",
+        "Whether joints stay within the model's limits; default true if it has any.",
+        of_model="position",
+    ),
+)
 class JointLimits(Constraint):
     """lower <= q <= upper, by default the limits of the mechanism (rad, m).
 
@@ -33,10 +45,16 @@ class JointLimits(Constraint):
 
     def __init__(
         self,
-        lower: Values | None = None,
-        upper: Values | None = None,
-        joints: Names = None,
-        at: Where = "samples",
+        lower: Annotated[
+            Values | None,
+            Parameter("Lower bounds", "rad, m", "position_bounds", default_text="default the model's"),
+        ] = None,
+        upper: Annotated[
+            Values | None,
+            Parameter("Upper bounds", "rad, m", "position_bounds", default_text="default the model's"),
+        ] = None,
+        joints: JointNames = None,
+        at: InstantsOrPoints = "samples",
     ) -> None:
         self.lower, self.upper, self.joints, self.at = lower, upper, joints, at
 
@@ -126,6 +144,17 @@ class _RateLimits(SymmetricLimits):
         return [Rows(function, s, lower, upper, self.family, names, units, scale, self.family.split()[0])]
 
 
+@declare(
+    "velocity_limit",
+    "velocities of joints stay between bounds",
+    unit="rad/s, m/s",
+    short=Short(
+        "velocity_limits",
+        "limits",
+        'Largest velocities, or "model"; default the model\'s.',
+        of_model="velocity",
+    ),
+)
 class VelocityLimits(_RateLimits):
     """lower <= qd <= upper, by default the velocity limits of the mechanism; ``upper`` alone is symmetric.
 
@@ -137,6 +166,12 @@ class VelocityLimits(_RateLimits):
     family, rate, model, units = "velocity limit", 1, "velocity_limit", ("rad/s", "m/s")
 
 
+@declare(
+    "acceleration_limit",
+    "accelerations of joints stay between bounds",
+    unit="rad/s^2, m/s^2",
+    short=Short("acceleration_limits", "gains", "Largest accelerations; default none."),
+)
 class AccelerationLimits(_RateLimits):
     """lower <= qdd <= upper; ``upper`` alone is symmetric.
 

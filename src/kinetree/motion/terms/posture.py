@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, expect, listed
 from kinetree.motion.problem.profile import RATES
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.arguments import (
+    Coefficients,
+    Instants,
+    InstantsOrPoints,
+    JointName,
+    JointNames,
+    JointWeights,
+    Names,
+    Values,
+)
 from kinetree.motion.terms.contract import (
     Bounded,
     Constraint,
@@ -22,11 +34,11 @@ from kinetree.motion.terms.contract import (
     per_joint,
     two_bounds,
 )
-from kinetree.motion.terms.effort import Names, Values
 from kinetree.motion.terms.functions import MotionSquares
 from kinetree.motion.terms.limits import POINTS
 
 
+@declare("squared_acceleration", "squared accelerations of the joints")
 class SquaredAcceleration(Objective):
     """Integral of sum_j w_j qdd_j^2 dt: damps erratic motions of light joints.
 
@@ -36,7 +48,7 @@ class SquaredAcceleration(Objective):
 
     family = "squared acceleration"
 
-    def __init__(self, joints: Names = None, weights: Values = 1.0) -> None:
+    def __init__(self, joints: JointNames = None, weights: JointWeights = 1.0) -> None:
         self.joints, self.weights = joints, weights
 
     @override
@@ -51,6 +63,7 @@ class SquaredAcceleration(Objective):
         return setting.moving_joints(self.joints, self.family)
 
 
+@declare("posture", "squared distance of joints from a posture")
 class Posture(Objective):
     """Integral of sum_j w_j (q_j - position_j)^2 dt: joints stay near a posture.
 
@@ -62,7 +75,12 @@ class Posture(Objective):
 
     family = "posture"
 
-    def __init__(self, joints: Names = None, position: Values = 0.0, weights: Values = 1.0) -> None:
+    def __init__(
+        self,
+        joints: JointNames = None,
+        position: Annotated[Values, Parameter("The posture", "rad, m", "positions")] = 0.0,
+        weights: JointWeights = 1.0,
+    ) -> None:
         self.joints, self.position, self.weights = joints, position, weights
 
     @override
@@ -80,6 +98,7 @@ class Posture(Objective):
         return setting.moving_joints(self.joints, self.family)
 
 
+@declare("squared_sum", "squared distance of a sum of joints from a value")
 class SquaredSum(Objective):
     """Integral of (sum_j c_j q_j - target)^2 dt: a sum of joints stays near a value.
 
@@ -91,7 +110,9 @@ class SquaredSum(Objective):
 
     family = "squared sum of joints"
 
-    def __init__(self, coefficients: Mapping[str, float], target: float = 0.0) -> None:
+    def __init__(
+        self, coefficients: Coefficients, target: Annotated[float, Parameter("The value", "rad, m")] = 0.0
+    ) -> None:
         expect(coefficients, Mapping, f"coefficients of {self.family}", "numbers by names of joints")
         self.coefficients, self.target = dict(coefficients), number(target, f"target of {self.family}")
         if not self.coefficients:
@@ -122,6 +143,7 @@ def _each(setting: Setting, joints: Names, given: Values, family: str) -> tuple[
     return matrix, weights, chosen
 
 
+@declare("joint_combination", "a weighted sum of joints stays between bounds")
 class JointCombination(Constraint):
     """A weighted sum of joints stays within bounds: lower <= sum_j c_j q_j <= upper (rad, m).
 
@@ -137,10 +159,14 @@ class JointCombination(Constraint):
 
     def __init__(
         self,
-        coefficients: Mapping[str, float],
-        lower: float | None = None,
-        upper: float | None = None,
-        at: Where = POINTS,
+        coefficients: Coefficients,
+        lower: Annotated[
+            float | None, Parameter("Lower bound", "rad, m", default_text="default none")
+        ] = None,
+        upper: Annotated[
+            float | None, Parameter("Upper bound", "rad, m", default_text="default none")
+        ] = None,
+        at: InstantsOrPoints = POINTS,
     ) -> None:
         expect(coefficients, Mapping, f"coefficients of {self.family}", "numbers by names of joints")
         self.coefficients, self.at = dict(coefficients), at
@@ -179,6 +205,7 @@ class JointCombination(Constraint):
         return [LinearRows(columns, values, s, low, high, self.family, label, unit, eliminate=on_points)]
 
 
+@declare("joint_product", "the product of two coordinates stays between bounds")
 class JointProduct(Constraint):
     """The product of two coordinates, each measured from its own rest position, stays within bounds.
 
@@ -193,12 +220,12 @@ class JointProduct(Constraint):
 
     def __init__(
         self,
-        joint: str,
-        other: str,
-        lower: float | None = 0.0,
-        upper: float | None = None,
-        rest: Values = 0.0,
-        at: Where = "samples",
+        joint: JointName,
+        other: Annotated[str, Parameter("Name of the other joint")],
+        lower: Annotated[float | None, Parameter("Lower bound", "rad^2")] = 0.0,
+        upper: Annotated[float | None, Parameter("Upper bound", "rad^2", default_text="default none")] = None,
+        rest: Annotated[Values, Parameter("Where each counts as zero", "rad, m", "positions")] = 0.0,
+        at: Instants = "samples",
     ) -> None:
         self.joint, self.other, self.rest, self.at = joint, other, rest, at
         self.lower, self.upper = two_bounds(lower, upper, self.family)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,13 +11,15 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, shown
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.arguments import Instants, JointName, JointNames
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
-from kinetree.motion.terms.effort import Names
 
 
+@declare("power", "absolute mechanical power of the drives")
 class Power(Objective):
     """Integral of sum_j |tau_j qd_j| dt: mechanical work of drives and brakes (J).
 
@@ -32,7 +35,13 @@ class Power(Objective):
     family = "power"
     quadrature_error = 1e-2
 
-    def __init__(self, joints: Names = None, smooth: float = 0.1) -> None:
+    def __init__(
+        self,
+        joints: JointNames = None,
+        smooth: Annotated[
+            float, Parameter("How far the corner at zero power is rounded", "W", "positive")
+        ] = 0.1,
+    ) -> None:
         self.joints, self.smooth = joints, number(smooth, "smooth")
         if self.smooth <= 0.0:
             raise InputError(f"smooth must be positive, got {smooth}")
@@ -94,6 +103,7 @@ class _AbsolutePower(Function):
         at.add_outer(2.0 * sign, torque, rate, curves=self._curves(at, np.ones_like(qd)))
 
 
+@declare("strength_limit", "a torque stays below a strength that depends on angle and velocity")
 class StrengthLimit(Constraint):
     """direction * tau <= strength(q, qd) of a joint, from a table that is interpolated smoothly.
 
@@ -109,12 +119,14 @@ class StrengthLimit(Constraint):
 
     def __init__(
         self,
-        joint: str,
-        angles: ArrayLike,
-        velocities: ArrayLike,
-        strength: ArrayLike,
-        direction: int = 1,
-        at: Where = "samples",
+        joint: JointName,
+        angles: Annotated[ArrayLike, Parameter("Positions of the table, ascending", "rad, m", "numbers")],
+        velocities: Annotated[
+            ArrayLike, Parameter("Velocities of the table, ascending", "rad/s, m/s", "numbers")
+        ],
+        strength: Annotated[ArrayLike, Parameter("Strengths, one row for each position", "N m, N", "rows")],
+        direction: Annotated[int, Parameter("1 or -1: direction of the torque", kind="sign")] = 1,
+        at: Instants = "samples",
     ) -> None:
         self.joint, self.direction, self.at = joint, direction, at
         self.angles, self.velocities = row(angles, "angles"), row(velocities, "velocities")

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, matrix, number, numbers, vector
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import AxisFrames, Place
 from kinetree.motion.problem.profile import RATES
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.arguments import (
+    BodyName,
+    Directions,
+    Instants,
+    OtherBody,
+    PointOnBody,
+    PointOnOther,
+    PointsOnBody,
+)
 from kinetree.motion.terms.contract import Bounded, Chained, Constraint, Function, Quantity, Rows, row
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -28,6 +39,7 @@ def _bound(value: ArrayLike, what: str) -> Array:
     return found * np.ones(3)
 
 
+@declare("point", "position of a point of a body")
 class PointPosition(Constraint):
     """A point of a body is at a target, or between two corners of a box, in the world (m).
 
@@ -45,15 +57,25 @@ class PointPosition(Constraint):
 
     def __init__(
         self,
-        body: str,
-        target: ArrayLike | None = None,
+        body: BodyName,
+        target: Annotated[ArrayLike | None, Parameter("Target position in the world", "m", "vector")] = None,
         *,
-        point: ArrayLike = ORIGIN,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        axes: str = AXES,
-        at: Where = "end",
-        travel: ArrayLike = ORIGIN,
+        point: PointOnBody = ORIGIN,
+        lower: Annotated[
+            ArrayLike | None, Parameter("Lower corner of a box instead of a target", "m", "corner")
+        ] = None,
+        upper: Annotated[ArrayLike | None, Parameter("Upper corner of that box", "m", "corner")] = None,
+        axes: Directions = AXES,
+        at: Instants = "end",
+        travel: Annotated[
+            ArrayLike,
+            Parameter(
+                "Velocity that, times the duration, all of these go on by",
+                "m/s",
+                "vector",
+                default_text="default 0",
+            ),
+        ] = ORIGIN,
     ) -> None:
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
         self.travel = vector(travel, 3, f"travel of '{body}'")
@@ -151,6 +173,7 @@ def _by_position(J: Array) -> Array:
     return found
 
 
+@declare("orientation", "orientation of a body")
 class Orientation(Constraint):
     """A body has the orientation ``rotation`` (3, 3): x_world = rotation x_body.
 
@@ -164,7 +187,14 @@ class Orientation(Constraint):
 
     family = "end-effector orientation"
 
-    def __init__(self, body: str, rotation: ArrayLike, at: Where = "end") -> None:
+    def __init__(
+        self,
+        body: BodyName,
+        rotation: Annotated[
+            ArrayLike, Parameter("Rotation matrix from body to world, by rows (no unit)", kind="matrix")
+        ],
+        at: Instants = "end",
+    ) -> None:
         self.body, self.at = body, at
         self.rotation = matrix(rotation, (3, 3), f"rotation of '{body}'")
         if not np.allclose(self.rotation @ self.rotation.T, np.eye(3), atol=1e-6):
@@ -215,6 +245,7 @@ class PlaceComponents(Function):
             at.add_block(0, 0.5 * place.bend(at.frames, weight[:, k : k + 1] * along))
 
 
+@declare("relative_position", "a point of a body relative to another body")
 class RelativePosition(Constraint):
     """A point of a body keeps between bounds as seen from a point of another one, in world axes (m).
 
@@ -229,15 +260,15 @@ class RelativePosition(Constraint):
 
     def __init__(
         self,
-        body: str,
-        of: str,
+        body: BodyName,
+        of: OtherBody,
         *,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        point: ArrayLike = ORIGIN,
-        of_point: ArrayLike = ORIGIN,
-        axes: str = AXES,
-        at: Where = "samples",
+        lower: Annotated[ArrayLike | None, Parameter("Lower bounds in world axes", "m", "corner")] = None,
+        upper: Annotated[ArrayLike | None, Parameter("Upper bounds in world axes", "m", "corner")] = None,
+        point: PointOnBody = ORIGIN,
+        of_point: PointOnOther = ORIGIN,
+        axes: Directions = AXES,
+        at: Instants = "samples",
     ) -> None:
         self.body, self.of, self.at = body, of, at
         self.point, self.of_point = (
@@ -294,6 +325,7 @@ class _Between(Function):
             part.bend(at, sign * weight)
 
 
+@declare("ground_clearance", "points of a body that stay above a plane")
 class GroundClearance(Constraint):
     """Points of a body stay above the plane normal . x = height (m).
 
@@ -308,11 +340,16 @@ class GroundClearance(Constraint):
 
     def __init__(
         self,
-        body: str,
-        points: ArrayLike = ORIGIN,
-        height: ArrayLike = 0.0,
-        normal: ArrayLike = (0, 0, 1),
-        at: Where = "samples",
+        body: BodyName,
+        points: PointsOnBody = ORIGIN,
+        height: Annotated[
+            ArrayLike,
+            Parameter("Height of the plane along its normal, or one for each instant", "m", "gains"),
+        ] = 0.0,
+        normal: Annotated[
+            ArrayLike, Parameter("Normal of the plane (no unit)", kind="vector", default_text="default z")
+        ] = (0, 0, 1),
+        at: Instants = "samples",
     ) -> None:
         self.body, self.points, self.at = body, np.atleast_2d(row(points, "points")), at
         self.height, self.normal = row(height, "height"), vector(normal, 3, "normal")
@@ -333,6 +370,7 @@ class GroundClearance(Constraint):
         return [Rows(PlaceComponents(pairs), s, low, high, self.family, labels, "m", 1.0, "height")]
 
 
+@declare("keep_out", "a sphere that points of a body stay out of")
 class KeepOut(Constraint):
     """Points of a body stay outside a sphere: |x - center| >= radius (m).
 
@@ -347,12 +385,14 @@ class KeepOut(Constraint):
 
     def __init__(
         self,
-        body: str,
-        center: ArrayLike,
-        radius: float,
-        points: ArrayLike = ORIGIN,
-        of: str = "world",
-        at: Where = "samples",
+        body: BodyName,
+        center: Annotated[
+            ArrayLike, Parameter("Center of the sphere, in the world or in another body", "m", "vector")
+        ],
+        radius: Annotated[float, Parameter("Radius", "m", "positive")],
+        points: PointsOnBody = ORIGIN,
+        of: Annotated[str, Parameter("Name of the body that the sphere is fixed in")] = "world",
+        at: Instants = "samples",
     ) -> None:
         self.body, self.center, self.of, self.at = body, vector(center, 3, "center"), of, at
         self.points = np.atleast_2d(row(points, "points"))

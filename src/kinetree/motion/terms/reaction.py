@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,18 +11,28 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.motion.problem.reaction_axes import reaction_body
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.arguments import BodyOrJoint, Instants
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorqueSum
 from kinetree.state import COMPONENTS
 
 PARTS = {"force": (slice(0, 3), "N"), "moment": (slice(3, 6), "N m")}
 ROUNDING = 1e-4  # of a norm near zero, as a fraction of its limit
+ReactionPart = Annotated[
+    str,
+    Parameter(
+        'Norm of the "force" or "moment", or one component "fx" to "mz" in body axes',
+        choices=(*PARTS, *COMPONENTS),
+    ),
+]
 
 
+@declare("reaction_limit", "a limit of the force or moment inside a joint")
 class ReactionLimit(Constraint):
     """Norm of the force, or of the moment, that a body's joint transmits; or one component of them.
 
@@ -40,11 +51,13 @@ class ReactionLimit(Constraint):
 
     def __init__(
         self,
-        body: str,
-        upper: float,
-        part: str = "force",
-        lower: float | None = None,
-        at: Where = "samples",
+        body: BodyOrJoint,
+        upper: Annotated[float, Parameter("Largest norm, or upper bound of a component", "N, N m")],
+        part: ReactionPart = "force",
+        lower: Annotated[
+            float | None, Parameter("Lower bound of a component", "N, N m", default_text="default -upper")
+        ] = None,
+        at: Instants = "samples",
     ) -> None:
         self.body, self.part, self.at = body, part, at
         self.upper = number(upper, f"{self.family} of '{body}'")
@@ -94,6 +107,7 @@ class ReactionLimit(Constraint):
         return [Rows(function, s, lower, upper, self.family, label, unit, [scale], "reaction")]
 
 
+@declare("squared_reaction", "squared force or moment inside a joint")
 class SquaredReaction(Objective):
     """Integral of the squared force or moment that a body's joint transmits, or of one component squared.
 
@@ -106,7 +120,11 @@ class SquaredReaction(Objective):
 
     family = "squared joint reaction"
 
-    def __init__(self, body: str, part: str = "force") -> None:
+    def __init__(
+        self,
+        body: BodyOrJoint,
+        part: ReactionPart = "force",
+    ) -> None:
         self.body, self.part = body, part
         if part not in (*PARTS, *COMPONENTS):
             raise InputError(f"{self.family}: {unknown_name('part', part, (*PARTS, *COMPONENTS))}")
@@ -162,6 +180,7 @@ class TorqueNorm(Function):
         at.add_outer(-weight / size, self.slopes(at), curves=self.curve_slopes(at))
 
 
+@declare("zero_moment_point", "the zero-moment point stays in a polygon on the ground")
 class ZeroMomentPoint(Constraint):
     """The zero-moment point stays in the support polygon on the ground z = height. [Shah2013], appendix B.
 
@@ -175,7 +194,12 @@ class ZeroMomentPoint(Constraint):
 
     family = "zero-moment point"
 
-    def __init__(self, polygon: ArrayLike, height: float = 0.0, at: Where = "samples") -> None:
+    def __init__(
+        self,
+        polygon: Annotated[ArrayLike, Parameter("Corners x, y of a convex polygon", "m", "rows")],
+        height: Annotated[float, Parameter("Height of the ground", "m")] = 0.0,
+        at: Instants = "samples",
+    ) -> None:
         corners = row(polygon, "support polygon")
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
             raise InputError(f"a support polygon needs at least 3 corners (k, 2), got shape {corners.shape}")

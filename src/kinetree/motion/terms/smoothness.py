@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, listed
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.arguments import JointNames, JointWeights, RowInstants
 from kinetree.motion.terms.contract import Chained, Function, Objective, Quantity, per_joint, row
-from kinetree.motion.terms.effort import Names, Values
 from kinetree.motion.terms.reference import followed
 
 
+@declare("jerk", "squared third derivatives of the joints")
 class Jerk(Objective):
     """Integral of sum_j w_j jerk_j^2 dt, the third time derivative of the joints; for degree 3 and more.
 
@@ -31,7 +32,7 @@ class Jerk(Objective):
 
     family = "jerk"
 
-    def __init__(self, joints: Names = None, weights: Values = 1.0) -> None:
+    def __init__(self, joints: JointNames = None, weights: JointWeights = 1.0) -> None:
         self.joints, self.weights = joints, weights
 
     @override
@@ -72,6 +73,7 @@ class _SquaredJerk(Chained):
         at.weigh_jerk(weight * self.weights)
 
 
+@declare("tracking", "squared distance from a given motion")
 class Tracking(Objective):
     """Integral of sum_j w_j (q_j - reference_j)^2 dt for a given motion, stretched to the duration.
 
@@ -89,7 +91,19 @@ class Tracking(Objective):
     family = "tracking"
 
     def __init__(
-        self, reference: Any, s: ArrayLike | None = None, joints: Names = None, weights: Values = 1.0
+        self,
+        reference: Annotated[
+            Any,
+            Parameter(
+                "Positions of all joints, a row for each instant; or the name of a file next to the study, "
+                "scaled to the duration: a result (.nc) or a CSV table with a header 'time, joint1, ...'",
+                "rad, m",
+                "rows_or_file",
+            ),
+        ],
+        s: RowInstants = None,
+        joints: JointNames = None,
+        weights: JointWeights = 1.0,
     ) -> None:
         self.joints, self.weights = joints, weights
         given = followed(reference)

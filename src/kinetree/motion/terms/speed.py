@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import RATES
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.arguments import BodyName, Directions, Instants, PointOnBody
 from kinetree.motion.terms.contract import Bounded, Constraint, Function, Rows
 from kinetree.motion.terms.reach import AXES, ORIGIN
 
 
+@declare("point_speed", "speed limit of a point of a body")
 class PointSpeed(Constraint):
     """Speed of a point of a body, |v| <= limit (m/s).
 
@@ -26,7 +31,13 @@ class PointSpeed(Constraint):
 
     family = "end-effector speed limit"
 
-    def __init__(self, body: str, limit: float, point: ArrayLike = ORIGIN, at: Where = "samples") -> None:
+    def __init__(
+        self,
+        body: BodyName,
+        limit: Annotated[float, Parameter("Largest speed", "m/s", "positive")],
+        point: PointOnBody = ORIGIN,
+        at: Instants = "samples",
+    ) -> None:
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
         self.limit = number(limit, self.family)
         if self.limit <= 0.0:
@@ -42,6 +53,7 @@ class PointSpeed(Constraint):
         return [Rows(function, s, [-np.inf], high, self.family, [self.body], "m/s", [self.limit], "speed")]
 
 
+@declare("point_velocity", "velocity of a point of a body")
 class PointVelocity(Constraint):
     """Velocity of a point of a body in the world (m/s): to throw, to hit, to hand over, to rest.
 
@@ -57,15 +69,17 @@ class PointVelocity(Constraint):
 
     def __init__(
         self,
-        body: str,
-        velocity: ArrayLike | None = None,
+        body: BodyName,
+        velocity: Annotated[ArrayLike | None, Parameter("Its velocity in the world", "m/s", "vector")] = None,
         *,
-        point: ArrayLike = ORIGIN,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        axes: str = AXES,
-        at: Where = "end",
-        slack: float = 0.0,
+        point: PointOnBody = ORIGIN,
+        lower: Annotated[
+            ArrayLike | None, Parameter("Least velocity, by axes, instead", "m/s", "corner")
+        ] = None,
+        upper: Annotated[ArrayLike | None, Parameter("Largest velocity, by axes", "m/s", "corner")] = None,
+        axes: Directions = AXES,
+        at: Instants = "end",
+        slack: Annotated[float, Parameter("By how much it may differ", "m/s")] = 0.0,
     ) -> None:
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
         self.slack = number(slack, f"slack of {self.family} of '{body}'")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, texts
 from kinetree.model.human.strength import Strength, scaled_strength, strength
 from kinetree.motion.problem.profile import PAIRS
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.arguments import BodyMass, Instants, JointNames, Stature
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Rows
-from kinetree.motion.terms.effort import Names
 
 CURVED = tuple(PAIRS.index(pair) for pair in ((0, 0), (0, 1), (1, 1)))  # by angle, by both, by velocity
 
@@ -70,6 +71,7 @@ class StrengthLimits(Constraint):
         return [Rows(function, s, low, high, self.family, labels, units, scale, "strength")]
 
 
+@declare("human_strength", "torques of a human stay within strength by angle and velocity")
 class HumanStrength(StrengthLimits):
     """Torques of a human's joints stay within the strength at their angle and velocity.
 
@@ -83,13 +85,18 @@ class HumanStrength(StrengthLimits):
 
     def __init__(
         self,
-        joints: Names = None,
-        sex: str = "male",
-        height: float = 1.75,
-        mass: float = 75.0,
-        age: str = "18-25",
-        factors: Mapping[str, float] | None = None,
-        at: Where = "samples",
+        joints: JointNames = None,
+        sex: Annotated[str, Parameter('"male" or "female"')] = "male",
+        height: Stature = 1.75,
+        mass: BodyMass = 75.0,
+        age: Annotated[str, Parameter('"18-25", "55-65" or ">65"')] = "18-25",
+        factors: Annotated[
+            Mapping[str, float] | None,
+            Parameter(
+                "Factors of joints or sides, by name (no unit)", kind="gains", default_text="default 1"
+            ),
+        ] = None,
+        at: Instants = "samples",
     ) -> None:
         self.asked: dict[str, Any] = {"sex": sex, "height": height, "mass": mass, "age": age}
         self.joints, self.factors = joints, dict(factors or {})

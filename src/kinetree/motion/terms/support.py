@@ -8,6 +8,7 @@ friction and pushing are linear in them, and nothing is divided by the vertical 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +18,12 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.kinematics import axis_motion
+from kinetree.declare.declaration import Parameter, declare
 from kinetree.errors import InputError, expect
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.terms.arguments import Instants
 from kinetree.motion.terms.contract import Bounded, Constraint, Rows, row, two_bounds
-from kinetree.motion.terms.force import CONE, checked_shape, sides_of
+from kinetree.motion.terms.force import CONE, FrictionShape, checked_shape, sides_of
 from kinetree.motion.terms.functions import TorqueCone, TorqueSum
 
 CONE_ROUNDING = 1e-3  # weights: of the tip of a friction cone
@@ -28,6 +31,7 @@ LENGTH = 0.1  # m: what counts as 1 of a center of pressure
 UPRIGHT = 1e-6  # by how much axes of a root may be off the axes of the world
 
 
+@declare("torque_combination", "a weighted sum of torques stays between bounds")
 class TorqueCombination(Constraint):
     """A weighted sum of torques stays within bounds: lower <= sum_j c_j tau_j <= upper.
 
@@ -42,11 +46,18 @@ class TorqueCombination(Constraint):
 
     def __init__(
         self,
-        coefficients: Mapping[str, ArrayLike],
-        lower: float | None = None,
-        upper: float | None = None,
-        size: float = 1.0,
-        at: Where = "samples",
+        coefficients: Annotated[
+            Mapping[str, ArrayLike],
+            Parameter("Numbers by joint, or lists by instant (no unit)", kind="coefficients"),
+        ],
+        lower: Annotated[
+            float | None, Parameter("Lower bound", "N m, N", default_text="default none")
+        ] = None,
+        upper: Annotated[
+            float | None, Parameter("Upper bound", "N m, N", default_text="default none")
+        ] = None,
+        size: Annotated[float, Parameter("Scale", "N m, N", "positive")] = 1.0,
+        at: Instants = "samples",
     ) -> None:
         expect(coefficients, Mapping, f"coefficients of {self.family}", "numbers by names of joints")
         self.coefficients, self.at = dict(coefficients), at
@@ -83,6 +94,7 @@ def _varying(rows: Integers, matrix: Array, s: Array) -> TorqueSum:
     return TorqueSum(rows, matrix, s)
 
 
+@declare("support", "center of pressure within a rectangle, and friction")
 class Support(Constraint):
     """The ground only pushes, holds by friction, and its pressure has its center within a rectangle.
 
@@ -102,14 +114,20 @@ class Support(Constraint):
 
     def __init__(
         self,
-        force: Sequence[str],
-        moment: Sequence[str],
-        lower: ArrayLike,
-        upper: ArrayLike,
-        friction: float = 0.6,
-        largest: float = 3.0,
-        at: Where = "samples",
-        shape: str = "box",
+        force: Annotated[
+            Sequence[str], Parameter("Joints of the root that translate along x, y and z", kind="names")
+        ],
+        moment: Annotated[
+            Sequence[str], Parameter("Joints of the root that rotate about x and y", kind="names")
+        ],
+        lower: Annotated[ArrayLike, Parameter("Lower x and y; or a row for each instant", "m", "corners")],
+        upper: Annotated[ArrayLike, Parameter("Upper x and y; or a row for each instant", "m", "corners")],
+        friction: Annotated[float, Parameter("Coefficient of friction (no unit)")] = 0.6,
+        largest: Annotated[
+            float, Parameter("Largest force, in body weights (no unit)", kind="positive")
+        ] = 3.0,
+        at: Instants = "samples",
+        shape: FrictionShape = "box",
     ) -> None:
         for given, what in ((force, "force"), (moment, "moment")):
             expect(given, Iterable, f"{what} of {self.family}", "a list of terms")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinetree.declare.declaration import Declaration
+from kinetree.declare.stored import stored
 from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result, changed
@@ -19,7 +21,6 @@ from kinetree.study.tasks import Task, Work
 from kinetree.study.values import PerJoint
 
 if TYPE_CHECKING:
-    from kinetree.motion.declared import Declared
     from kinetree.motion.problem.phases import PhasedProblem
     from kinetree.motion.problem.problem import Problem
     from kinetree.study.prediction_tables import EndStateTable, MotionTable, PhaseTable, PredictTable
@@ -112,9 +113,7 @@ def _with_slopes(result: Result, found: Any, formulation: str | None) -> Result:
 
 
 def _problem(work: Assignment, table: PredictTable) -> Problem:
-    from kinetree.motion.declared import CONSTRAINTS
-
-    bound = [key for declared in CONSTRAINTS if getattr(table, key := declared.key)]
+    bound = [key for declaration in stored("constraints") if getattr(table, key := declaration.key)]
     if table.start is None and table.end is None and not bound:
         raise InputError(
             "the motion has no start and no end: give the state predict.start or predict.end, such as "
@@ -197,10 +196,11 @@ def _duration(work: Assignment, table: MotionTable) -> Any:
 
 def _objective(work: Assignment, table: MotionTable) -> Any:
     from kinetree.motion import terms
-    from kinetree.motion.declared import OBJECTIVES
 
-    rows = [(declared, row) for declared in OBJECTIVES for row in getattr(table, declared.key)]
-    made = [(declared.made(**_arguments(work, declared, row)), row) for declared, row in rows]
+    rows = [
+        (declaration, row) for declaration in stored("objectives") for row in getattr(table, declaration.key)
+    ]
+    made = [(_term(declaration, **_arguments(work, declaration, row)), row) for declaration, row in rows]
     listed = [row.weight * (term.mean() if row.mean else term) for term, row in made]
     if table.objective == "terms" and not listed:
         raise InputError("the objective 'terms' needs at least one of them, such as [[predict.time]]")
@@ -211,14 +211,16 @@ def _objective(work: Assignment, table: MotionTable) -> Any:
         return [terms.CustomObjective(own), *listed]
     if table.objective == "mixed":
         return [*terms.time_and_torque(table.torque_weight), *listed]
-    return [*(declared.made() for declared in OBJECTIVES if declared.key == table.objective), *listed]
+    return [
+        *(_term(declaration) for declaration in stored("objectives") if declaration.key == table.objective),
+        *listed,
+    ]
 
 
 def _constraints(
     work: Assignment, table: MotionTable, ends: tuple[EndStateTable | None, EndStateTable | None]
 ) -> list[Any]:
     from kinetree.motion import terms
-    from kinetree.motion.declared import CONSTRAINTS
     from kinetree.motion.problem.setting import ENDS
 
     found: list[Any] = []
@@ -226,23 +228,36 @@ def _constraints(
         if end is not None:
             q = _positions(work, end, place)
             found.append(terms.Boundary(place, q, _given(work, end.qd), _given(work, end.qdd)))
-    shorts = [(declared, declared.short) for declared in CONSTRAINTS if declared.short is not None]
-    for declared, short in shorts:
+    shorts = [
+        (declaration, declaration.short)
+        for declaration in stored("constraints")
+        if declaration.short is not None
+    ]
+    for declaration, short in shorts:
         value = getattr(table, short.key)
         if short.kind == "flag":
-            found += [declared.made()] if value else []
+            found += [_term(declaration)] if value else []
         elif value is not None:
-            first = declared.parameters[0].name
-            found.append(declared.made(**({} if value == "model" else {first: value})))
-    rows = [(declared, row) for declared in CONSTRAINTS for row in getattr(table, declared.key)]
-    return found + [declared.made(**_arguments(work, declared, row)) for declared, row in rows]
+            first = declaration.parameters[0].name
+            found.append(_term(declaration, **({} if value == "model" else {first: value})))
+    rows = [
+        (declaration, row) for declaration in stored("constraints") for row in getattr(table, declaration.key)
+    ]
+    return found + [_term(declaration, **_arguments(work, declaration, row)) for declaration, row in rows]
 
 
-def _arguments(work: Assignment, declared: Declared, row: Any) -> dict[str, Any]:
+def _term(declaration: Declaration, **arguments: Any) -> Any:
+    """The term that is declared, made of its arguments."""
+    from kinetree.motion import terms
+
+    return getattr(terms, declaration.name)(**arguments)
+
+
+def _arguments(work: Assignment, declaration: Declaration, row: Any) -> dict[str, Any]:
     """What a term is made of: functions and files that the study names are looked up."""
     given = {key: value for key, value in row if key not in ("weight", "mean")}
-    for parameter in declared.parameters:
-        value, place = given[parameter.name], f"predict.{declared.key}.{parameter.name}"
+    for parameter in declaration.parameters:
+        value, place = given[parameter.name], f"predict.{declaration.key}.{parameter.name}"
         if parameter.kind == "function" and value is not None:
             given[parameter.name] = work.code.function(value, place, FUNCTION_OF)
         elif parameter.kind == "rows_or_file" and isinstance(value, str):
@@ -271,9 +286,11 @@ def _of_file(work: Assignment, file: str, name: str) -> dict[str, Any]:
 
 def _limits(table: MotionTable) -> list[str]:
     """The kinds of the model's limits that are enforced without being asked for."""
-    from kinetree.motion.declared import CONSTRAINTS
-
-    kinds = [(x.short.of_model, x.short.key) for x in CONSTRAINTS if x.short is not None and x.short.of_model]
+    kinds = [
+        (x.short.of_model, x.short.key)
+        for x in stored("constraints")
+        if x.short is not None and x.short.of_model
+    ]
     return [kind for kind, key in kinds if table.limits == "model" and getattr(table, key) is not False]
 
 
