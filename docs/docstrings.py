@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from griffe import Attribute, ExprCall, ExprKeyword, ExprLambda, Extension, Object
+from griffe import (
+    Attribute,
+    Expr,
+    ExprCall,
+    ExprKeyword,
+    ExprLambda,
+    ExprName,
+    ExprSubscript,
+    ExprTuple,
+    Extension,
+    Function,
+    Module,
+    Object,
+)
 
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`~?\.?(?P<name>[^`]+)`")
 CITED = re.compile(r"(?<!\[)\[(?P<key>Barman2020|Xiang2009|Mohan2007|NCTU|Shah2013)\](?![\[(\]])")
@@ -27,6 +41,39 @@ class PlainDocstrings(Extension):
             (given,) = value.arguments
             if isinstance(given, ExprKeyword) and given.name == "default_factory":
                 attr.value = given.value.body if isinstance(given.value, ExprLambda) else value
+
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Show parameters that are declared for study files with their types alone."""
+        declared: dict[str, Expr] = {}
+        for obj in _all_within(pkg):
+            if isinstance(obj, Attribute) and (plain := _declared_type(obj.value)) is not None:
+                declared[obj.path] = plain
+        for obj in _all_within(pkg):
+            for part in [obj] if isinstance(obj, Attribute) else getattr(obj, "parameters", ()):
+                part.annotation = plain_type(part.annotation, declared)
+
+
+def _all_within(obj: Object) -> Iterator[Object]:
+    """Everything that a package, module or class defines."""
+    for member in obj.members.values():
+        if not member.is_alias:
+            yield member
+            yield from () if isinstance(member, Function) else _all_within(member)
+
+
+def plain_type(annotation: Any, declared: Mapping[str, Expr]) -> Any:
+    """The type of a parameter without its declaration; ``declared`` has types by the paths of their names."""
+    if isinstance(annotation, ExprName):
+        return declared.get(annotation.canonical_path, annotation)
+    plain = _declared_type(annotation)
+    return annotation if plain is None else plain
+
+
+def _declared_type(value: Any) -> Any:
+    """The type within ``Annotated[type, Parameter(...)]``, None for anything else."""
+    if not isinstance(value, ExprSubscript) or getattr(value.left, "name", "") != "Annotated":
+        return None
+    return value.slice.elements[0] if isinstance(value.slice, ExprTuple) else None
 
 
 def as_markdown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Write the lists that pages take from the code into them: `python docs/make_lists.py`.
+"""Store the declarations of the code, and write lists of it into pages: `python docs/make_lists.py`.
 
 A list stands between two marks, such as ``<!-- rules -->`` and ``<!-- end of rules -->``: commands with
 their own help, rules of the check, kinds of trajectories and controllers, and terms of predictions.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from html import unescape
 from pathlib import Path
 from typing import Any
+
+from kinetree.declare import FILE, Declaration, as_text, declaration_of, is_declared, stored
 
 DOCS = Path(__file__).parent
 PAGES = {
@@ -128,8 +130,6 @@ def kinds(declared: dict[str, Any]) -> str:
 
 def terms() -> str:
     """Every term that a study file may have, with its parameters, as it is declared."""
-    from kinetree.declare.stored import stored
-
     lines = ["| in a study | in Python | what | parameters |", "|---|---|---|---|"]
     objectives = stored("objectives")
     for declaration in (*objectives, *stored("constraints")):
@@ -143,11 +143,30 @@ def terms() -> str:
     return "\n".join(lines)
 
 
+# ---- the declarations that study files are read by -------------------------------------------------------
+
+
+def declarations() -> dict[str, list[Declaration]]:
+    """All declarations of the code by section, in the order of the public names."""
+    from kinetree.motion import terms
+    from kinetree.studies.lifting.task import Lifting
+    from kinetree.studies.walking.task import Walking
+
+    kinds = [kind for name in terms.__all__ if is_declared(kind := getattr(terms, name))]
+    objectives = [kind for kind in kinds if issubclass(kind, terms.Objective)]
+    return {
+        "objectives": [declaration_of(kind) for kind in objectives],
+        "constraints": [declaration_of(kind) for kind in kinds if kind not in objectives],
+        "tasks": [declaration_of(kind) for kind in (Walking, Lifting)],
+    }
+
+
 LISTS = {made.__name__: made for made in (commands, rules, trajectories, controllers, terms)}
 
 
 def main() -> None:
-    """Fill all pages."""
+    """Store the declarations, then fill all pages, some of which are made of them."""
+    FILE.write_text(as_text(declarations()), encoding="utf-8")
     for page in PAGES:
         (DOCS / page).write_text(filled(page), encoding="utf-8")
 

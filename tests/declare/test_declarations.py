@@ -8,19 +8,21 @@ from typing import Annotated
 
 import pytest
 
-from kinetree.declare.declaration import (
+from kinetree.declare import (
     DECLARED_UNIT,
+    FILE,
     NEEDED,
     Parameter,
+    as_text,
     declaration_of,
     declare,
     is_declared,
+    stored,
 )
-from kinetree.declare.stored import FILE, as_text, stored
 from kinetree.motion import terms
 from kinetree.motion.terms.contract import Constraint, Objective
-from kinetree.study.declarations import collected
 from kinetree.study.file import study_schema
+from support.pages import docs_script
 
 DECLARED = {x.name: x for section in ("objectives", "constraints") for x in stored(section)}
 KINDS = {name: getattr(terms, name) for name in terms.__all__}
@@ -28,9 +30,10 @@ CLASSES = [name for name, kind in KINDS.items() if isclass(kind) and not kind.__
 
 
 def test_the_stored_declarations_are_those_of_the_code():
-    told = "run 'python -m kinetree.study.declarations': the stored declarations are out of date"
-    assert FILE.read_text(encoding="utf-8") == as_text(collected()), told
-    assert collected() == {name: [*stored(name)] for name in json.loads(FILE.read_text(encoding="utf-8"))}
+    declared = docs_script("make_lists").declarations()
+    told = "run 'python docs/make_lists.py': the stored declarations are out of date"
+    assert FILE.read_text(encoding="utf-8") == as_text(declared), told
+    assert declared == {name: [*stored(name)] for name in json.loads(FILE.read_text(encoding="utf-8"))}
 
 
 def test_every_term_is_declared():
@@ -86,7 +89,7 @@ class Ball:
 def test_a_declaration_is_read_from_the_signature():
     read = declaration_of(Ball)
     assert (read.key, read.name, read.text, read.complete) == ("ball", "Ball", "a ball", False)
-    kinds = ["positive", "number", "vector", "choice", "flag", "whole"]
+    kinds = ["positive", "number", "vector", "color", "flag", "whole"]
     assert [x.kind for x in read.parameters] == kinds
     assert [x.default for x in read.parameters] == [NEEDED, None, [0.0, 0.0, 1.0], "red", False, 2]
     assert [x.description for x in read.parameters] == [

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import griffe
 import pytest
 
 from support.pages import docs_script
@@ -35,6 +36,19 @@ def test_links_out_of_the_documentation_are_named():
     assert drawn("[it](../../README.md)") == "it (`README.md`)"
     assert drawn("[it](../notation.md)") == "[it](../notation.md)"
     assert drawn("[it](../benchmarks/README.md)", "benchmarks.md") == "it (`benchmarks/README.md`)"
+
+
+def test_signatures_show_types_without_declarations():
+    package = griffe.load(
+        "kinetree.motion.terms",
+        search_paths=["src"],
+        extensions=griffe.Extensions(docstrings.PlainDocstrings()),
+    )
+    shown = {x.name: str(x.annotation) for x in package["reach.KeepOut.__init__"].parameters}
+    assert shown == {
+        "self": "None", "body": "str", "center": "ArrayLike", "radius": "float", "points": "ArrayLike",
+        "of": "str", "at": "Where",
+    }  # fmt: skip
 
 
 def test_docstrings_become_markdown():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kinetree.declare.stored import stored
+from kinetree.declare import stored
 from kinetree.lint.rules import RULES
 from kinetree.study import kinds
 from support.pages import DOCS, docs_script

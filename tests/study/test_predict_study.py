@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
-from kinetree.declare.stored import stored
+from kinetree.declare import stored
 from kinetree.derivations.two_link import TwoLinkArm, torque_derivatives
 from kinetree.errors import KinetreeError
 from kinetree.motion.problem.description import described

@@ -1,4 +1,4 @@
-"""Keys of study files for the shell's completion, read from the sources of their tables, so that it is quick.
+"""Keys of study files for the shell's completion, from stored declarations and the sources of tables.
 
 Importing the tables takes a second; a test compares what is found here with their schema.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kinetree.declare import stored
+
 STUDY = Path(__file__).parents[1] / "study"
 FORMATS = [STUDY.parent / "formats" / name for name in ("schema.py", "schema_parts.py")]
-DECLARED = STUDY.parent / "motion" / "declared.py"
 SHARED = "SharedTables"  # the class whose keys are the tables that tasks share
 
 
@@ -44,20 +45,22 @@ def table_classes() -> dict[str, str]:
 def keys_of(name: str, table: str) -> list[str]:
     """Keys of a class of tables, those of its bases first; of predictions the terms, too."""
     bases, body = classes().get(name, ("", ""))
-    found = keys_of(bases, table) if bases else []
+    keys = keys_of(bases.split(",")[0], table) if bases else []
+    for task in re.findall(r'\bdeclared_table\("(\w+)"\)', bases):
+        keys += [parameter.name for x in stored("tasks") if x.key == task for parameter in x.parameters]
     if name == "MotionTable":
-        text = DECLARED.read_text(encoding="utf-8")
-        found += re.findall(r'\bShort\(\s*"(\w+)"', text) + re.findall(r'\bDeclared\(\s*"\w+", "(\w+)"', text)
-    return list(dict.fromkeys([*found, *re.findall(r"^    (\w+): (?!ClassVar)", body, re.MULTILINE)]))
+        terms = [*stored("objectives"), *stored("constraints")]
+        keys += [x.short.key for x in terms if x.short is not None] + [x.key for x in terms]
+    return list(dict.fromkeys([*keys, *re.findall(r"^    (\w+): (?!ClassVar)", body, re.MULTILINE)]))
 
 
 def classes() -> dict[str, tuple[str, str]]:
-    """Base and body of every class of tables, by name."""
+    """Bases and body of every class of tables, by name."""
     found: dict[str, tuple[str, str]] = {}
     for file in (*FORMATS, *sorted(STUDY.glob("*.py")), *sorted((STUDY / "tasks").glob("*.py"))):
         text = file.read_text(encoding="utf-8")
-        for indent, name, base, body in re.findall(
-            r"^( *)class (\w+)\((\w+)[^)]*\):\n(.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL
+        for indent, name, bases, body in re.findall(
+            r"^( *)class (\w+)\(([^:]*)\):[^\n]*\n(.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL
         ):
-            found[name] = (base, "" if indent else body)
+            found[name] = (bases, "" if indent else body)
     return found

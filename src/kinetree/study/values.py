@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema, create_model
 
+from kinetree.declare import Declaration, Parameter, stored
 from kinetree.errors import unknown_name
-from kinetree.formats.file_values import ANGLE, NUMBER, as_list, as_number
+from kinetree.formats.file_values import ANGLE, NUMBER, Matrix, Number, Vector, as_list, as_number
+from kinetree.formats.schema_parts import Table
 
+RATES = ("position", "velocity", "acceleration")
 PerJoint = float | list[float] | dict[str, float]
 
 
@@ -121,6 +124,82 @@ def as_ends(value: object) -> list[float]:
     return [as_number(x, infinite=True) for x in value]
 
 
+def as_place(value: object, names: tuple[str, ...]) -> str | float | list[float]:
+    """A named place, or values of s."""
+    if isinstance(value, str):
+        return as_choice(value, "place", lambda: names)
+    return as_list(value) if isinstance(value, list | tuple) else as_number(value)
+
+
+def as_rates(value: object) -> int | list[str]:
+    """How many of position, velocity and acceleration, or names of them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple):
+        raise ValueError(f"must be 1, 2 or 3, or names such as ['velocity'], got {reprlib.repr(value)}")
+    return [as_choice(x, "quantity", lambda: RATES) for x in names]
+
+
+def as_corner(value: object) -> list[float]:
+    """Three numbers, infinite ones where a direction is open."""
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise ValueError(f"must be a list of 3 numbers, got {reprlib.repr(value)}")
+    return [as_number(x, infinite=True) for x in value]
+
+
+def as_partners(value: object) -> dict[str, str]:
+    """A table from names to names."""
+    if not isinstance(value, Mapping) or not all(isinstance(x, str) for x in value.values()):
+        raise ValueError(f"must be a table of names such as {{ hip1 = 'hip2' }}, got {reprlib.repr(value)}")
+    return {str(name): other for name, other in value.items()}
+
+
+def as_coefficients(value: object) -> dict[str, float | list[float]]:
+    """A table from names to numbers or lists of numbers."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be a table from names to numbers, got {reprlib.repr(value)}")
+    return {
+        str(name): as_list(x) if isinstance(x, list | tuple) else as_number(x) for name, x in value.items()
+    }
+
+
+def as_corners(value: object) -> list[float] | list[list[float]]:
+    """Two numbers, or such a row for each of several instants."""
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
+        return [as_list(row) for row in value]
+    return as_list(value)
+
+
+def as_rows_or_file(value: object) -> str | list[list[float]]:
+    """Rows of numbers, or the name of a file that has them."""
+    return value if isinstance(value, str) else as_rows(value)
+
+
+def as_number_or_numbers(value: object) -> float | list[float]:
+    """A number or several, infinite ones where there is no bound."""
+    if isinstance(value, list | tuple):
+        return [as_number(x, infinite=True) for x in value]
+    return as_number(value, infinite=True)
+
+
+def as_part(value: object) -> float | None:
+    """A part between 0 and 1, None for false."""
+    if value is False or value is None:
+        return None
+    part = as_number(value)
+    if not 0.0 < part < 1.0:
+        raise ValueError(f"must lie between 0 and 1, or be false, got {part}")
+    return part
+
+
+def as_sign(value: object) -> int:
+    """1 or -1."""
+    if isinstance(value, bool) or value not in (1, -1):
+        raise ValueError(f"must be 1 or -1, got {reprlib.repr(value)}")
+    return int(value)
+
+
 def choice(kind: str, choices: Callable[[], Iterable[str]]) -> Any:
     """The type of a name out of some, which are asked for when they are needed."""
     schema = {"type": "string", "enum": list(choices())}
@@ -194,3 +273,88 @@ Ends = Annotated[
     PlainValidator(as_ends),
     WithJsonSchema({"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}),
 ]
+
+
+# ---- by declaration ---------------------------------------------------------------------------------------
+
+
+def _checked_by(check: Callable[..., Any], schema: dict[str, Any]) -> Any:
+    return Annotated[Any, PlainValidator(check), WithJsonSchema(schema)]
+
+
+_S: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+_NUMBERS: dict[str, Any] = {"anyOf": [NUMBER, _LIST]}
+_RATE: dict[str, Any] = {"type": "string", "enum": list(RATES)}
+
+
+def _place(names: tuple[str, ...]) -> Any:
+    schema = {"anyOf": [{"type": "string", "enum": list(names)}, _S, {"type": "array", "items": _S}]}
+    return _checked_by(partial(as_place, names=names), schema)
+
+
+Part = _checked_by(as_part, {"anyOf": [_S, {"const": False}]})
+KINDS: dict[str, Any] = {
+    "text": str,
+    "flag": bool,
+    "number": Number,
+    "positive": Positive,
+    "whole": Whole,
+    "sign": _checked_by(as_sign, {"type": "integer", "enum": [1, -1]}),
+    "numbers": Numbers,
+    "rows": Rows,
+    "rows_or_file": _checked_by(
+        as_rows_or_file, {"anyOf": [{"type": "string"}, {"type": "array", "items": _LIST}]}
+    ),
+    "number_or_numbers": _checked_by(as_number_or_numbers, _NUMBERS),
+    "function": str,
+    "vector": Vector,
+    "corner": _checked_by(as_corner, {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}),
+    "matrix": Matrix,
+    "names": Names,
+    "partners": _checked_by(as_partners, {"type": "object", "additionalProperties": {"type": "string"}}),
+    "gains": Gains,
+    "positions": Positions,
+    "bounds": _checked_by(partial(as_per_joint, infinite=True), GAINS),
+    "position_bounds": _checked_by(partial(as_per_joint, angle=True, infinite=True), POSITIONS),
+    "limits": Limits,
+    "coefficients": _checked_by(as_coefficients, {"type": "object", "additionalProperties": _NUMBERS}),
+    "corners": _checked_by(as_corners, {"anyOf": [_LIST, {"type": "array", "items": _LIST}]}),
+    "rates": _checked_by(
+        as_rates,
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": 3},
+                {"type": "array", "items": _RATE},
+                _RATE,
+            ]
+        },
+    ),
+}
+
+
+def fields_of(declaration: Declaration) -> dict[str, Any]:
+    """A field of a table for each parameter, with the check and the JSON schema of its kind."""
+    return {x.name: (_kind(x), Field(_default(x), description=x.description)) for x in declaration.parameters}
+
+
+def _kind(parameter: Parameter) -> Any:
+    if parameter.kind == "place":
+        kind = _place(parameter.choices)
+    elif parameter.choices:
+        kind = choice(parameter.kind, lambda: parameter.choices)
+    else:
+        kind = KINDS[parameter.kind]
+    return kind | None if parameter.default is None else kind
+
+
+def _default(parameter: Parameter) -> Any:
+    """The default; of several points, one is a list of points."""
+    value = parameter.default
+    return [value] if parameter.kind == "rows" and isinstance(value, list) else value
+
+
+def declared_table(key: str) -> Any:
+    """The table of a task as its class declares it."""
+    (declaration,) = [x for x in stored("tasks") if x.key == key]
+    name, about = f"{declaration.name}Settings", f"{declaration.text[0].upper()}{declaration.text[1:]}."
+    return create_model(name, __base__=Table, __module__=__name__, __doc__=about, **fields_of(declaration))

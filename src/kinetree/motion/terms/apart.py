@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.rotation import rotation_matrix
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.places import Place

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from numpy.typing import ArrayLike
 
-from kinetree.declare.declaration import DECLARED_UNIT, Parameter
+from kinetree.declare import DECLARED_UNIT, Parameter
 from kinetree.motion.problem.setting import PLACES, Where
 
 Names = str | Sequence[str] | None

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
 from kinetree.motion.problem.setting import PLACES, Setting, Where
 from kinetree.motion.terms.arguments import During, JointNames, Values

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, numbers
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At, Curves

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import vector
 from kinetree.algebra.bspline import BSplineBasis
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism

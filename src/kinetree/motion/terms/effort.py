@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.declare.declaration import Parameter, Short, declare
+from kinetree.declare import Parameter, Short, declare
 from kinetree.errors import InputError
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.terms.arguments import (

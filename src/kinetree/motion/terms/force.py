@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, expect, shown, texts, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.setting import Setting, Where

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, listed, texts
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism

@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError
 from kinetree.model.human.passive import passive_moments
 from kinetree.model.human.segments import SIDES

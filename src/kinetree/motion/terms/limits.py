@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.declare.declaration import Parameter, Short, declare
+from kinetree.declare import Parameter, Short, declare
 from kinetree.errors import InputError
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.terms.arguments import InstantsOrPoints, JointNames, Values

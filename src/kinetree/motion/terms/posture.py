@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, expect, listed
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At, Curves

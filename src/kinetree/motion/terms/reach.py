@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, matrix, number, numbers, vector
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import AxisFrames, Place
 from kinetree.motion.problem.profile import RATES

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import RATES

@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.declare.declaration import Parameter, declare
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, texts
 from kinetree.model.human.strength import Strength, scaled_strength, strength
 from kinetree.motion.problem.profile import PAIRS

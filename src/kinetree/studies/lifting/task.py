@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import number
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 from kinetree.model.zoo.human import BEHIND_ANKLE, TIP
@@ -26,6 +27,7 @@ SIDE = 90.0  # degrees: further to the side no one gets without a step
 BEYOND = 0.02  # m, by which a shelf begins beyond the box unless said otherwise
 
 
+@declare("lift", "how someone lifts a box", partly=True)
 @dataclass(frozen=True)
 class Lifting:
     """Who lifts what and where to; lengths in m, masses in kg, forces in N, times in s.
@@ -50,34 +52,50 @@ class Lifting:
     (True, False)
     """
 
-    box: float = 10.0
-    shelf: float = 0.9
-    hand: str = "both"
+    box: Annotated[float, Parameter("Mass of the box", "kg")] = 10.0
+    shelf: Annotated[float, Parameter("Height of the shelf", "m")] = 0.9
+    hand: Annotated[str, Parameter("Which hand holds it: both, right or left", choices=HANDS)] = "both"
     sex: str = "male"
     height: float = 1.75
     mass: float = 75.0
-    depth: float = 0.30
-    wide: float = 0.36
-    tall: float = 0.30
-    gap: float = 0.02
-    edge: float | None = None
-    onto: float = 0.05
-    aside: float = 0.15
-    beside: float = 0.0
-    duration: float | None = None
-    time: float = 0.3
-    effort: float = 1.0
+    depth: Annotated[float, Parameter("Depth of the box, forward", "m")] = 0.30
+    wide: Annotated[float, Parameter("Width of the box, sideways", "m")] = 0.36
+    tall: Annotated[float, Parameter("Height of the box", "m")] = 0.30
+    gap: Annotated[float, Parameter("Distance from the tips of the toes to the box on the floor", "m")] = 0.02
+    edge: Annotated[
+        float | None,
+        Parameter("Distance from the toes to the shelf", "m", default_text="default beyond the box"),
+    ] = None
+    onto: Annotated[float, Parameter("Distance of the center of the box beyond the shelf's edge", "m")] = 0.05
+    aside: Annotated[
+        float, Parameter("With one hand: sideways distance from the midline to the box", "m")
+    ] = 0.15
+    beside: Annotated[
+        float, Parameter("With both hands: direction of the box from straight ahead", "degrees, left +")
+    ] = 0.0
+    duration: Annotated[
+        float | None, Parameter("Duration of the lift", "s", "positive", default_text="default optimal")
+    ] = None
+    time: Annotated[float, Parameter("Weight of the duration in the objective", "1/s")] = 0.3
+    effort: Annotated[float, Parameter("Weight of the squared torques over their limits", "1/s")] = 1.0
     acceleration: float = 1e-3
     posture: float = 1.0
-    strength: Mapping[str, float] = field(default_factory=dict)
-    lean: float | None = None
-    back_force: float | None = None
-    knee_force: float | None = None
-    friction: float = 0.6
-    margin: float = 0.01
+    strength: Annotated[
+        Mapping[str, float],
+        Parameter("Factors on torque limits, such as { back = 0.5, knee = 0.8 }", "no unit", "gains"),
+    ] = field(default_factory=dict)
+    lean: Annotated[float | None, Parameter("Largest forward lean of the chest", "degrees", "positive")] = (
+        None
+    )
+    back_force: Annotated[
+        float | None, Parameter("Largest net force in the lumbar joint", "N", "positive")
+    ] = None
+    knee_force: Annotated[float | None, Parameter("Largest net force in each knee", "N", "positive")] = None
+    friction: Annotated[float, Parameter("Coefficient of friction, for a check", "no unit", "positive")] = 0.6
+    margin: Annotated[float, Parameter("Margin to the edge of the support polygon", "m")] = 0.01
     clearance: float = 0.01
     inside: float = 0.7
-    points: int = 10
+    points: Annotated[int, Parameter("Segments of the splines")] = 10
 
     def __post_init__(self) -> None:
         self._check_kinds()

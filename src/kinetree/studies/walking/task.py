@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import number
+from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 
@@ -89,6 +90,7 @@ def _check_range(value: Any, what: str) -> None:
         raise InputError(f"{what} must be two ascending numbers, the least and the largest, got {value!r}")
 
 
+@declare("walk", "how someone walks", partly=True)
 @dataclass(frozen=True)
 class Walking:
     """Who walks and how; lengths in m, masses in kg, speeds in m/s, angles in rad but for the slope (deg).
@@ -122,34 +124,73 @@ class Walking:
     (0.5, 10)
     """
 
-    speed: float = 1.2
-    step: float = 0.6
+    speed: Annotated[float, Parameter("Mean speed", "m/s", "positive")] = 1.2
+    step: Annotated[float, Parameter("Length of a step", "m", "positive")] = 0.6
     sex: str = "male"
     height: float = 1.75
     mass: float = 75.0
-    slope: float = 0.0
-    backpack: float = 0.0
-    hand: float = 0.0
-    left_hand: float = 0.0
-    right_hand: float = 0.0
-    strength: Mapping[str, float] = field(default_factory=dict)
-    strength_by: str = "constant"
-    passive: float = 1.0  # times the passive moments of hips, knees and ankles
-    width: float = 0.10  # between the heels
+    slope: Annotated[float, Parameter("Slope of the ground, uphill positive", "degrees")] = 0.0
+    backpack: Annotated[float, Parameter("Mass carried on the back", "kg")] = 0.0
+    hand: Annotated[float, Parameter("Mass carried in each hand", "kg")] = 0.0
+    left_hand: Annotated[float, Parameter("Additional mass in the left hand", "kg")] = 0.0
+    right_hand: Annotated[float, Parameter("Additional mass in the right hand", "kg")] = 0.0
+    strength: Annotated[
+        Mapping[str, float],
+        Parameter(
+            "Factors on torque limits by joint, such as { knee = 0.8, left_ankle = 0.5 }", "no unit", "gains"
+        ),
+    ] = field(default_factory=dict)
+    strength_by: Annotated[
+        str,
+        Parameter(
+            'Strength: "constant", or a function of "angle and velocity"', kind="strength", choices=STRENGTHS
+        ),
+    ] = "constant"
+    passive: Annotated[
+        float,
+        Parameter("Factor on passive moments of hips, knees and ankles, 0 without them", "no unit"),
+    ] = 1.0
+    width: Annotated[float, Parameter("Distance between the heels, sideways", "m", "positive")] = 0.10
     toe_out: float = 5.0 * DEGREE
-    friction: float = 0.6
-    friction_shape: str = "box"
-    double: float | None = None  # 0.26 at 1.2 m/s, less the faster
-    step_range: tuple[float, float] | None = None
-    speed_range: tuple[float, float] | None = None
-    double_range: tuple[float, float] | None = None
+    friction: Annotated[float, Parameter("Coefficient of friction", "no unit", "positive")] = 0.6
+    friction_shape: Annotated[
+        str,
+        Parameter(
+            "Friction cone: box around it, octagon within it, or the cone itself",
+            kind="shape",
+            choices=FRICTIONS,
+        ),
+    ] = "box"
+    double: Annotated[
+        float | None,
+        Parameter(
+            "Fraction of the step in double support", "no unit", "positive", default_text="default by speed"
+        ),
+    ] = None
+    step_range: Annotated[
+        tuple[float, float] | None,
+        Parameter("Least and largest length of the step, which is sought at the given speed", "m", "numbers"),
+    ] = None
+    speed_range: Annotated[
+        tuple[float, float] | None,
+        Parameter("Least and largest speed, which is sought for the given step", "m/s", "numbers"),
+    ] = None
+    double_range: Annotated[
+        tuple[float, float] | None,
+        Parameter("Least and largest fraction of double support, which is sought", "no unit", "numbers"),
+    ] = None
     flat: float = 0.20
-    heel_off: float = 0.70
+    heel_off: Annotated[
+        float, Parameter("Fraction of the step after which the heel lifts", "no unit", "positive")
+    ] = 0.70
     ball: float = 0.60
-    points: int = 18
-    nodes: tuple[int, int, int, int] = (16, 4, 12, 12)
+    points: Annotated[int, Parameter("Control points of each joint in a step")] = 18
+    nodes: Annotated[
+        tuple[int, int, int, int],
+        Parameter("Gauss nodes in heel roll, flat double and single support, heel off", kind="numbers"),
+    ] = (16, 4, 12, 12)
     closure: int = 13  # instants at which the trailing toes are held
-    band: float = 6e-4  # m, by which they may give there
+    band: Annotated[float, Parameter("Distance by which resting toes may give", "m")] = 6e-4
     clearance: float = 0.005  # m, of the swinging foot
     clearances: int = 12  # instants at which it is asked for
     pad: float = 0.01  # m, by which the heel sinks after touch-down
@@ -161,15 +202,17 @@ class Walking:
     knee_strike: tuple[float, float] | None = (0.0, 8.0 * DEGREE)
     knee_off: tuple[float, float] | None = (30.0 * DEGREE, 45.0 * DEGREE)
     pitch_strike: tuple[float, float] | None = (12.0 * DEGREE, 25.0 * DEGREE)  # toes up
-    exponent: float = 2.5
+    exponent: Annotated[float, Parameter("Exponent of the effort, 2 or more", "no unit", "positive")] = 2.5
     effort: float = 1.4
     acceleration: float = 2e-5
     posture: float = 1.0
     upright: float = 1.0
     rate: float = 3e-4
-    time: float = 0.29  # what a second costs where the speed is sought
-    arms: bool = False  # whether arms must swing with the opposite legs
-    wrist: float = 0.0  # m, least sideways distance of the wrists from the middle of the hips
+    time: Annotated[float, Parameter("Cost of a second where the speed is sought", "1/s")] = 0.29
+    arms: Annotated[bool, Parameter("Whether arms must swing with the opposite legs")] = False
+    wrist: Annotated[
+        float, Parameter("Least sideways distance of the wrists from the middle of the hips", "m")
+    ] = 0.0
 
     def __post_init__(self) -> None:
         check_kinds(self)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.declare.declaration import Declaration
-from kinetree.declare.stored import stored
+from kinetree.declare import Declaration, stored
 from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result, changed

@@ -8,82 +8,24 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.formats.file_values import Number
 from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.tasks import Task, Work
 from kinetree.study.tasks.predict import History
-from kinetree.study.values import Gains, Numbers, Positive, Seed, Whole, choice
+from kinetree.study.values import Positive, Seed, Whole, choice, declared_table
 
 PERSON = ("sex", "height", "mass")
 PERSON_KEYS = {name: f"mechanism.parameters.{name}" for name in PERSON}
 SOLVERS = ("auto", "interior", "ipopt")
-STRENGTHS, FRICTIONS = ("constant", "angle and velocity"), ("box", "octagon", "cone")
 FORMULATIONS, SHARINGS = ("foot", "two_step"), ("zmp", "time")
 HOW = ("formulation", "sharing")
 SOUGHT = ("step_range", "speed_range", "double_range")
-SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit", "simulated")
 
 
-class WalkTable(Table):
-    """How someone walks; who it is are parameters of zoo = "human": sex, height and mass."""
+class SearchTable(Table):
+    """How a motion of a person is sought."""
 
-    elsewhere: ClassVar[Mapping[str, str]] = PERSON_KEYS
-    speed: Positive = Field(1.2, description="Mean speed (m/s).")
-    step: Positive = Field(0.6, description="Length of a step (m).")
-    slope: Number = Field(0.0, description="Slope of the ground, uphill positive (degrees).")
-    backpack: Number = Field(0.0, description="Mass carried on the back (kg).")
-    hand: Number = Field(0.0, description="Mass carried in each hand (kg).")
-    left_hand: Number = Field(0.0, description="Additional mass in the left hand (kg).")
-    right_hand: Number = Field(0.0, description="Additional mass in the right hand (kg).")
-    strength: Gains | None = Field(
-        None,
-        description="Factors on torque limits by joint, such as { knee = 0.8, left_ankle = 0.5 } (no unit).",
-    )
-    strength_by: choice("strength", lambda: STRENGTHS) = Field(  # type: ignore[valid-type]
-        "constant", description='Strength: "constant", or a function of "angle and velocity".'
-    )
-    passive: Number = Field(
-        1.0, description="Factor on passive moments of hips, knees and ankles (no unit); 0 is without them."
-    )
-    width: Positive = Field(0.10, description="Distance between the heels, sideways (m).")
-    friction: Positive = Field(0.6, description="Coefficient of friction (no unit).")
-    friction_shape: choice("shape", lambda: FRICTIONS) = Field(  # type: ignore[valid-type]
-        "box", description="Friction cone: box around it, octagon within it, or the cone itself."
-    )
-    double: Positive | None = Field(
-        None, description="Fraction of the step in double support (no unit); default by speed."
-    )
-    step_range: Numbers | None = Field(
-        None, description="Least and largest length of the step, which is sought at the given speed (m)."
-    )
-    speed_range: Numbers | None = Field(
-        None, description="Least and largest speed, which is sought for the given step (m/s)."
-    )
-    double_range: Numbers | None = Field(
-        None, description="Least and largest fraction of double support, which is sought (no unit)."
-    )
-    time: Number = Field(0.29, description="Cost of a second where the speed is sought (1/s).")
-    heel_off: Positive = Field(0.70, description="Fraction of the step after which the heel lifts (no unit).")
-    band: Number = Field(6e-4, description="Distance by which resting toes may give (m).")
-    points: Whole = Field(18, description="Control points of each joint in a step.")
-    nodes: Numbers = Field(
-        [16, 4, 12, 12], description="Gauss nodes in heel roll, flat double and single support, heel off."
-    )
-    exponent: Positive = Field(2.5, description="Exponent of the effort, 2 or more (no unit).")
-    arms: bool = Field(False, description="Whether arms must swing with the opposite legs.")
-    wrist: Number = Field(
-        0.0, description="Least sideways distance of the wrists from the middle of the hips (m)."
-    )
-    formulation: choice("formulation", lambda: FORMULATIONS) = Field(  # type: ignore[valid-type]
-        "foot",
-        description="foot: rooted at the supporting foot; two_step: at the pelvis ([Barman2020], chapter V).",
-    )
-    sharing: choice("sharing", lambda: SHARINGS) = Field(  # type: ignore[valid-type]
-        "zmp",
-        description="For two_step: load sharing in double support, by the zero-moment point or by time.",
-    )
     tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
     starts: Whole = Field(1, description="Number of starts; those after the first are random.")
     seed: Seed = Field(0, description="Seed of the random starts.")
@@ -94,6 +36,23 @@ class WalkTable(Table):
     time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
     simulated: bool = Field(
         False, description="Whether the checks include a forward simulation, which takes longer."
+    )
+
+
+SEARCH = tuple(SearchTable.model_fields)
+
+
+class WalkTable(SearchTable, declared_table("walk")):  # type: ignore[misc]
+    """How someone walks; who it is are parameters of zoo = "human": sex, height and mass."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = PERSON_KEYS
+    formulation: choice("formulation", lambda: FORMULATIONS) = Field(  # type: ignore[valid-type]
+        "foot",
+        description="foot: rooted at the supporting foot; two_step: at the pelvis ([Barman2020], chapter V).",
+    )
+    sharing: choice("sharing", lambda: SHARINGS) = Field(  # type: ignore[valid-type]
+        "zmp",
+        description="For two_step: load sharing in double support, by the zero-moment point or by time.",
     )
 
 
