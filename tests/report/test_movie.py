@@ -88,6 +88,23 @@ def test_pictures_show_the_pose_of_their_time(fall):
     assert np.array_equal(alone[1], again) and not np.array_equal(alone[0], alone[1])
 
 
+def test_the_path_of_a_frame_grows_with_the_motion():
+    """A frame on the last link of a moving arm draws a line, from nothing to the whole of it."""
+    plain = kt.zoo.two_link()
+    marked = plain.with_frame("tip", plain.links[-1].body.name, (0.1, 0, 0))
+    teal = np.array([0x17, 0x68, 0x7A])
+    counts = {}
+    for mechanism in (plain, marked):
+        swing = kt.simulate(mechanism, [0.3, 0.4], [2.0, 1.0], duration=0.5, times=51)
+        motion = frames(swing)
+        pictures = movie_pictures(mechanism, motion, positions(swing), np.linspace(0.0, 0.5, 4), (320, 240))
+        counts[mechanism is marked] = [
+            int((abs(x.astype(int) - teal).max(axis=-1) < 40).sum()) for x in pictures
+        ]
+    grown = np.subtract(counts[True], counts[False])
+    assert grown[0] > 0 and (np.diff(grown) > 5).all(), counts
+
+
 def test_values_between_samples_lie_on_lines(rng):
     time = np.array([0.0, 0.1, 0.1, 0.4])
     values = rng.standard_normal((4, 2, 3))

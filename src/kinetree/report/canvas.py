@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.report.forms import SAME_POINT
 from kinetree.report.label_places import box_distance, label_places
-from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, OBSTACLE, PAPER, module_color
+from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, OBSTACLE, PAPER, PATH, module_color
 from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 
 AIR = 1.12  # the picture's width beside that of what it shows
@@ -346,6 +346,11 @@ class Canvas:
             self.ax.scatter(
                 *ends, s=70 * self.pen**2, facecolors="none", edgecolors=ALERT, linewidths=1.5, **style
             )
+
+    def path(self, points: Array) -> None:
+        """The path (k, 3) that a named frame has gone, with a dot where it is."""
+        self._lines([points], colors=PATH, linewidths=1.4 * self.pen, zorder=79)
+        self.ax.scatter(*points[-1:].T, color=PATH, s=16, depthshade=False, zorder=79)
 
     def arrows(self, at: Array, vectors: Array, color: str) -> None:
         """Arrows (k, 3) that begin at points (k, 3), with heads that keep their size on the picture."""

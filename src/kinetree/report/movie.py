@@ -144,13 +144,16 @@ def movie_pictures(
     pace = "" if speed == 1.0 else f"   speed {speed:.3g}"
     digits = 2 if speed > 0.2 else 3
     around = [obstacle_faces(mechanism, motion.obstacles, row) for row in poses]
-    paper = _Paper(mechanism, motion, shots, paper_size, np.concatenate([tips, *around[0]]))
+    paths = [interpolated(motion.time, points, times) for _, points in motion.traces]
+    paper = _Paper(mechanism, motion, shots, paper_size, np.concatenate([tips, *paths, *around[0]]))
     for k, shot in enumerate(shots):
         paper.begin()
         paper.canvas.obstacles(around[k])
         paper.canvas.skeleton(shot)
         for color, at, vector in arrows:
             paper.canvas.arrows(at[k], vector[k], color)
+        for points in paths:
+            paper.canvas.path(points[: k + 1])
         yield paper.finish(f"t = {times[k]:.{digits}f} s{pace}")
         if progress is not None:
             progress((k + 1) / len(shots))
