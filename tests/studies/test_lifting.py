@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.motion.options import Search
 from kinetree.motion.problem.phases import PhasedProblem
+from kinetree.motion.seek import seek
 from kinetree.motion.terms import Boundary, PointVelocity
 from kinetree.report.frames import frames
 from kinetree.report.shapes import shape_faces
 from kinetree.studies import piecewise_simulation
 from kinetree.studies.lifting import cyclic
 from kinetree.studies.lifting.checks import checked, lift_ground, limb_ends, zero_moment_point
+from kinetree.studies.lifting.search import LiftSearch
 from kinetree.studies.sampled import SampledMotion
 
 MASS, HEIGHT = 75.0, 1.75
@@ -125,15 +128,17 @@ def test_a_box_near_the_limit_of_strength_is_lifted_on_a_finer_mesh():
 
 def test_samples_are_added_where_balance_is_lost_between_the_others():
     """On a mesh that is not refined any further."""
-    from kinetree.studies.lifting.search import Attempt, Seeker, _with_samples
+
+    class OneMesh(LiftSearch):
+        def finer(self, attempts):
+            return None
 
     who = kt.lifting.lifter(kt.lifting.Lifting(box=23.0))
-    options = {"solver": "interior", "starts": 1, "seed": 0, "max_iterations": 150, "time_limit": None}
+    search = Search(tolerance=1e-3, solver="interior", max_iterations=150)
     problem = kt.lifting.lifting_problem(who.task, who)
-    coarse = kt.predict(problem, tolerance=1e-3, between=None, **options)
-    first = Attempt(who, problem, None, coarse, checked(who, coarse))
-    assert coarse.solved_at_samples and not first.checks["balance"].passed
-    tight = _with_samples(first, Seeker(1e-3, {**options, "progress": None}))
+    coarse = kt.predict(problem, tolerance=1e-3, between=None, solver="interior", max_iterations=150)
+    assert coarse.solved_at_samples and not checked(who, coarse)["balance"].passed
+    tight = seek(OneMesh(who), search, coarse).attempt
     assert tight.passed, {k: str(x) for k, x in tight.checks.items()}
     assert tight.prediction.objective > coarse.objective  # more conditions cost more
     assert len(tight.problem.setting.samples) > len(problem.setting.samples)

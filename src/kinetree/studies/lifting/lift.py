@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
-from kinetree.motion.options import Search
+from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.solvers.interface import Progress
+from kinetree.motion.seek import seek
 from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
 from kinetree.studies.ground import GroundReactions
 from kinetree.studies.lifting.checks import joint_force, lift_ground, simulation
-from kinetree.studies.lifting.conflict import conflicts
 from kinetree.studies.lifting.problem import Lifter, lifter
-from kinetree.studies.lifting.search import Seeker, sought
+from kinetree.studies.lifting.search import USUAL, LiftSearch
 from kinetree.studies.lifting.task import Lifting, described
 from kinetree.studies.net_joints import with_net_joints
 from kinetree.studies.sampled import SampledMotion
@@ -107,55 +104,29 @@ def with_forces(result: Result, forces: dict[str, Array]) -> Result:
     return replace(result, dataset=labelled_dataset(coordinates, variables_of(result.dataset) | more))
 
 
-def lift(
-    task: Lifting | None = None,
-    *,
-    tolerance: float = 1e-3,
-    start: Any = None,
-    starts: int = 1,
-    seed: int = 0,
-    solver: str = "auto",
-    max_iterations: int = 200,
-    time_limit: float | None = None,
-    simulated: bool = False,
-    progress: bool | Callable[[Progress], object] | None = None,
-    **changes: Any,
-) -> Lift:
-    """How someone lifts a box from the floor to a shelf, predicted and verified; ``changes`` as in Lifting.
+def lift(task: Lifting | None = None, *, start: Any = None, simulated: bool = False, **changes: Any) -> Lift:
+    """How someone lifts a box from the floor to a shelf, predicted and verified.
 
     Effort and time are least; feet stay flat, the zero-moment point stays within both of them, joints keep
     their ranges and strength, the box stays level and meets neither legs, trunk, floor nor shelf. The search
     begins with poses that reach floor and shelf, found from standing upright, or with ``start``; with one
     hand it begins with the lift by both hands. If a mesh has no lift that passes, finer ones are tried. Where
     there is no such lift, ``conflicts`` of the result name the limits that prevent it. ``simulated`` adds a
-    forward simulation of the free human.
+    forward simulation of the free human; ``changes`` are those of the task, and options of `predict`.
 
     >>> import kinetree as kt
     >>> found = kt.lifting.lift(box=5.0, shelf=0.7)
     >>> found.passed
     True
     """
-    begun = perf_counter()
     if task is not None and not isinstance(task, Lifting):
         raise InputError(f"lift needs a Lifting, got {shown(task)}")
-    task = (task or Lifting()).changed(**changes)
+    options, settings = divided(changes)
+    task, search = (task or Lifting()).changed(**settings), Search.of(options, USUAL)
     if not isinstance(simulated, bool):
         raise InputError(f"lift: simulated must be true or false, got {shown(simulated)}")
-    Search(solver, starts, seed, tolerance, max_iterations, time_limit)
-    who = lifter(task)
-    seeker = Seeker(
-        tolerance,
-        {
-            "solver": solver, "starts": starts, "seed": seed, "max_iterations": max_iterations,
-            "time_limit": time_limit, "progress": progress,
-        },
-    )  # fmt: skip
-    made = perf_counter()
-    best = sought(who, start, seeker)
-    who, prediction, checks = best.who, best.prediction, best.checks
-    found = perf_counter()
-    why = conflicts(who, best.problem, best.start) if best.hopeless else []
-    if simulated and prediction.solved:
-        checks["simulation"] = simulation(who, prediction)
-    seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
-    return Lift(who, prediction, checks, seconds, tuple(why))
+    found = seek(LiftSearch(lifter(task), start), search)
+    who, checks = found.attempt.mesh, found.checks
+    if simulated and found.prediction.solved:
+        checks = {**checks, "simulation": simulation(who, found.prediction)}
+    return Lift(who, found.prediction, checks, found.seconds, found.conflicts)

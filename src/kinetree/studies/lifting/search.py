@@ -1,177 +1,124 @@
-"""How a lift is sought: from which motion, on which mesh, by which solver, until its checks pass."""
+"""How a lift is sought: from which motion, on which meshes, and what prevents one that is not found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.solvers.choice import SOLVERS
-from kinetree.motion.solvers.interface import Start, Status
-from kinetree.motion.tightening import tightened
+from kinetree.motion.seek import AUTO, Attempt, Budget, MotionTask
 from kinetree.result.records import Check
 from kinetree.studies.lifting.checks import OUTSIDE, checked
-from kinetree.studies.lifting.problem import BOX, Lifter, lifting_problem
+from kinetree.studies.lifting.conflict import conflicts
+from kinetree.studies.lifting.problem import BOX, Lifter, lifter, lifting_problem
 from kinetree.studies.lifting.task import MOST_POINTS
 
-FINER, REFINED = 1.6, 2  # segments beside those of a lift that fails on its mesh; how often
+USUAL = Search(tolerance=1e-3, max_iterations=200)
+FINER, REFINED = 1.6, 2  # segments of a finer mesh relative to the one before; how many follow the first
 ROUGH = 1e-2  # tolerance of a lift that only begins another one
 PATIENT = 80  # iterations on a mesh before a finer one is tried
 TIGHT = 0.5 * OUTSIDE  # of a bound between samples; that of the zero-moment point is relative to 1 m
-HOPELESS = 2  # meshes on which there is no way
-FAILS = 0.05  # of a bound, by which it is exceeded where no finer mesh finds a way
-FAR = 45.0  # degrees: from further beside, the search begins with a lift from here
-QUICK, SURE = "interior", "ipopt"  # what "auto" tries first, and after all else
+FAR = 45.0  # degrees: from further to the side, the search begins with a lift from here
+Attempts = Sequence[Attempt[Lifter, Prediction]]
 
 
 @dataclass(frozen=True, eq=False)
-class Attempt:
-    """A lift as it was sought: by whom on which mesh, from what, with which checks."""
+class LiftSearch(MotionTask[Lifter, Prediction]):
+    """The search for a lift: what is not found on a mesh, or fails a check there, often is on a finer one."""
+
+    quick: ClassVar[str | None] = "interior"
+    tight: ClassVar[float | None] = TIGHT
 
     who: Lifter
-    problem: Problem
-    start: Any
-    prediction: Prediction
-    checks: dict[str, Check]
+    start: Any = None
 
     @property
-    def passed(self) -> bool:
-        """Whether it is a lift and all checks pass."""
-        return self.prediction.solved and all(x.passed for x in self.checks.values())
+    def mesh(self) -> Lifter:
+        """The lifter with the segments that are asked for."""
+        return self.who
 
-    @property
-    def hopeless(self) -> bool:
-        """Whether the solver found that there is no way."""
-        return self.prediction.outcome.status is Status.INFEASIBLE
+    def problem(self, mesh: Lifter) -> Problem:
+        """The lift."""
+        return lifting_problem(mesh.task, mesh)
 
+    def starts(self, attempts: Attempts, budget: Budget) -> Iterator[Any]:
+        """The given motion, or an easier lift, or the motion on the mesh before.
 
-@dataclass(frozen=True, eq=False)
-class Seeker:
-    """Arguments of every search, within one time limit."""
+        Where that easier lift does not lead to a motion, the lift in the same duration may.
+        """
+        solved = [x.prediction for x in attempts if x.solved]
+        if self.who.task.symmetric or (self.start is not None and not solved):
+            yield self.start
+        elif solved:
+            yield solved[-1].t, solved[-1].q
+        else:
+            easier = attempts[0].start if attempts else self._easier(budget)
+            yield easier
+            mesh = self._mesh(len(attempts))
+            timed = mesh.task.changed(duration=float(easier[0][-1]))
+            lift = self._rough(budget, replace(mesh, task=timed), easier)
+            if lift.solved_at_samples:
+                yield lift
 
-    tolerance: float
-    search: dict[str, Any]
-    begun: float = field(default_factory=perf_counter)
+    def checks(self, mesh: Lifter, prediction: Prediction) -> dict[str, Check]:
+        """All checks of a lift."""
+        return checked(mesh, prediction)
 
-    @property
-    def solver(self) -> str:
-        """The quick one if the choice is free."""
-        asked: str = self.search["solver"]
-        return QUICK if asked == "auto" else asked
+    def finer(self, attempts: Attempts) -> Lifter | None:
+        """The lifter with more segments, until a lift passes."""
+        if attempts[-1].passed or len(attempts) > REFINED:
+            return None
+        mesh = self._mesh(len(attempts))
+        return mesh if mesh.task.points <= MOST_POINTS else None
 
-    @property
-    def over(self) -> bool:
-        """Whether no time is left."""
-        limit = self.search["time_limit"]
-        return limit is not None and perf_counter() - self.begun >= limit
+    def options(self, search: Search, attempts: Attempts) -> Search:
+        """The quick solver if the choice is free, with few iterations where a finer mesh may follow."""
+        if search.solver != AUTO:
+            return search
+        most = search.max_iterations
+        last = len(attempts) >= REFINED
+        return search.changed(solver=self.quick, max_iterations=most if last else min(most, PATIENT))
 
-    def options(self, **own: Any) -> dict[str, Any]:
-        """For one search."""
-        limit = self.search["time_limit"]
-        if limit is not None:
-            limit = max(limit - (perf_counter() - self.begun), 1e-9)
-        return {**self.search, "solver": self.solver, "tolerance": self.tolerance, "time_limit": limit, **own}
+    def conflicts(self, attempt: Attempt[Lifter, Prediction], budget: Budget) -> list[str]:
+        """The limits that prevent a lift."""
+        if not attempt.is_hopeless:
+            return []
+        return conflicts(attempt.mesh, attempt.prediction.problem, attempt.start)
 
-    def rough(self, problem: Problem, start: Any = None) -> Prediction:
+    def _mesh(self, k: int) -> Lifter:
+        """The lifter on the k-th mesh."""
+        task = self.who.task
+        return replace(self.who, task=task.changed(points=round(FINER**k * task.points))) if k else self.who
+
+    def _rough(self, budget: Budget, who: Lifter, start: Any = None) -> Prediction:
         """A lift that another one begins with."""
-        return predict(problem, start=start, **self.options(tolerance=ROUGH, starts=1))
-
-
-def sought(who: Lifter, start: Any, seeker: Seeker) -> Attempt:
-    """The lift on the first mesh on which it passes; else the best attempt.
-
-    What fails between samples passes on a finer mesh, or with samples there; what is not found in so many
-    iterations often is on a finer mesh, too. Where two meshes have no way, or one by far, there is none.
-    """
-    task, both = who.task, None
-    if start is None and not task.symmetric:
-        start = both = _beginning(who, seeker)
-    given = seeker.search["solver"] != "auto"
-    most = seeker.search["max_iterations"]
-    tried: list[Attempt] = []
-    for k in range(REFINED + 1):
-        points = round(FINER**k * task.points)
-        if k and (points > MOST_POINTS or seeker.over):
-            break
-        own = who if k == 0 else replace(who, task=task.changed(points=points))
-        last = given or k == REFINED
-        found = _on_mesh(own, start, both, seeker, most if last else min(most, PATIENT))
-        tried.append(found)
-        stopped = found.prediction.outcome.status in (Status.TIME, Status.INTERRUPTED)
-        if found.passed or stopped:
-            return found
-        clear = found.hopeless and found.prediction.max_violation > FAILS
-        if clear or sum(x.hopeless for x in tried) == HOPELESS:
-            break
-        if found.prediction.solved_at_samples and not task.symmetric:
-            start, both = (found.prediction.t, found.prediction.q), None
-    found = _best(tried)
-    if found.prediction.solved_at_samples:
-        return _with_samples(found, seeker)
-    if given or found.hopeless or seeker.over or not SOLVERS[SURE].is_installed():
+        options = self.options(budget.search, ()).changed(
+            tolerance=ROUGH, starts=1, max_iterations=budget.search.max_iterations
+        )
+        found: Prediction = budget.solve(lifting_problem(who.task, who), start, options)
         return found
-    return _attempt(who, start, seeker, solver=SURE)
 
+    def _easier(self, budget: Budget) -> tuple[Array, Array]:
+        """Times (m,) and positions (m, n) of a lift that is easier to find: by both hands, straight ahead.
 
-def _best(tried: list[Attempt]) -> Attempt:
-    """The last one that is solved at its samples, or the first without a way, which is easy to explain."""
-    solved = [x for x in tried if x.prediction.solved_at_samples]
-    hopeless = [x for x in tried if x.hopeless]
-    return solved[-1] if solved else (hopeless or tried)[0]
-
-
-def _attempt(who: Lifter, start: Any, seeker: Seeker, **own: Any) -> Attempt:
-    problem = lifting_problem(who.task, who)
-    prediction = predict(problem, start=start, **seeker.options(**own))
-    return Attempt(who, problem, start, prediction, checked(who, prediction))
-
-
-def _on_mesh(who: Lifter, start: Any, both: Any, seeker: Seeker, most: int) -> Attempt:
-    """One mesh; a lift that is not found may be, begun with one in the time that its beginning takes."""
-    first = _attempt(who, start, seeker, max_iterations=most)
-    if both is None or first.prediction.solved_at_samples or seeker.over:
-        return first
-    timed = who.task.changed(duration=float(both[0][-1]))
-    begun = seeker.rough(lifting_problem(timed, replace(who, task=timed)), both)
-    if not begun.solved_at_samples:
-        return first
-    second = _attempt(who, begun, seeker, max_iterations=most)
-    return second if second.prediction.solved_at_samples else first
-
-
-def _with_samples(found: Attempt, seeker: Seeker) -> Attempt:
-    """The same with samples where limits are exceeded between the others, if that is better."""
-
-    def again(problem: Problem, start: Start) -> Prediction:
-        return predict(problem, start=start, between=None, **seeker.options(starts=1))
-
-    tight = tightened(found.prediction, TIGHT, again)
-    better = replace(found, problem=tight.problem, prediction=tight, checks=checked(found.who, tight))
-    return better if better.passed else found
-
-
-def _beginning(who: Lifter, seeker: Seeker) -> tuple[Array, Array]:
-    """Times (m,) and positions (m, n) of a lift that is easier to find: by both hands, straight ahead.
-
-    From far beside, it is the lift from half way there, begun in the same way.
-    """
-    task = who.task
-    symmetric = task.changed(hand="both", beside=0.0, strength={})
-    both = seeker.rough(lifting_problem(symmetric))
-    q = np.zeros((len(both.t), who.mechanism.n_dof))
-    theirs = both.problem.mechanism
-    for k, name in enumerate(who.mechanism.joint_names):
-        source = BOX if name == f"{BOX}.pitch" else name
-        if source in theirs.joint_names:
-            q[:, k] = both.q[:, theirs.joint_index(source)]
-    if abs(task.beside) <= FAR:
-        return both.t, q
-    near = task.changed(beside=float(np.copysign(FAR, task.beside)))
-    found = seeker.rough(lifting_problem(near, replace(who, task=near)), (both.t, q))
-    return (found.t, found.q) if found.solved_at_samples else (both.t, q)
+        From far to the side, it is the lift from half way there, begun in the same way.
+        """
+        who, task = self.who, self.who.task
+        both = self._rough(budget, lifter(task.changed(hand="both", beside=0.0, strength={})))
+        q = np.zeros((len(both.t), who.mechanism.n_dof))
+        theirs = both.problem.mechanism
+        for k, name in enumerate(who.mechanism.joint_names):
+            source = BOX if name == f"{BOX}.pitch" else name
+            if source in theirs.joint_names:
+                q[:, k] = both.q[:, theirs.joint_index(source)]
+        if abs(task.beside) <= FAR:
+            return both.t, q
+        near = task.changed(beside=float(np.copysign(FAR, task.beside)))
+        half = self._rough(budget, replace(who, task=near), (both.t, q))
+        return (half.t, half.q) if half.solved_at_samples else (both.t, q)
