@@ -23,7 +23,7 @@ from kinetree.studies.gaits.checks import checked
 from kinetree.studies.gaits.following import Following, Stepping
 from kinetree.studies.gaits.problem import GaitPlan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
-from kinetree.studies.gaits.task import Gait
+from kinetree.studies.gaits.task import USUAL, Gait
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import legged
 from kinetree.studies.gaits.wanted import WantedCycle
@@ -34,7 +34,6 @@ from kinetree.trajectories.combined import repeat
 from kinetree.trajectories.tabulated_motion import from_table
 
 BEST = "best"
-USUAL = Search(tolerance=1e-3, max_iterations=300, between=None)
 SLOWER = 0.05  # of the speed: by how much a gait that is followed may miss it
 MISSED = 1e-6  # steps of a simulation that may be missing, by rounding
 ROWS = 20  # of the table between two knots, that a law follows

@@ -25,7 +25,7 @@ from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import LEFT, leap_checks, unexerted_forces
 from kinetree.studies.gaits.leap_problem import LeapPlan, leap_phases, leap_plan, leap_start
 from kinetree.studies.gaits.leaping import FollowingLeap, LeapMotion, LeapTiming
-from kinetree.studies.gaits.task import Leaping
+from kinetree.studies.gaits.task import USUAL, Leaping
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import Legged
 from kinetree.studies.walking.verified import Verified
@@ -35,7 +35,6 @@ from kinetree.trajectories.tabulated_motion import from_table
 FINER = 3  # how often the mesh is refined where it must be
 STRAYS = 0.05  # of the leg's length: how far a leap that is followed may get from its prediction
 ROWS = 200  # of the table of a phase that a law follows
-USUAL = Search(tolerance=1e-3, max_iterations=300, between=None)
 Mesh = dict[str, int]  # segments of each phase
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import number
 from kinetree.errors import InputError, shown, unknown_name
-from kinetree.motion.options import OPTIONS
+from kinetree.motion.options import OPTIONS, Search
 
+USUAL = Search(tolerance=1e-3, max_iterations=300, between=None)
 SWING = 1.275  # sqrt(leg length / g): default time of a swing
 FURTHEST = 0.55  # of the leg's length: how far before or behind its hip a foot may be
 MOST_SEGMENTS = 80
