@@ -20,7 +20,7 @@ from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.standing import standing
 from kinetree.state import independent_axes
-from kinetree.study.new_stops import stop_lines
+from kinetree.study.new_lines import stop_lines
 from kinetree.study.new_walk import FIRM, NO_OPTIONS, described, mechanism_lines, two_digits
 
 STRONG = 2.0  # kp of the joints, in m g L: more than a robot needs that tips about its ankles

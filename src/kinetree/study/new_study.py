@@ -17,7 +17,7 @@ from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import independent_axes
 from kinetree.study.models import FOREIGN
 from kinetree.study.new_lift import lifting_lines
-from kinetree.study.new_stops import stop_lines
+from kinetree.study.new_lines import option_lines, stop_lines
 
 TASKS = {
     "simulate": "the motion without torques or under given torques",
@@ -151,34 +151,8 @@ def legged_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
     return "\n".join(lines) + "\n"
 
 
-def option_lines(options: Mapping[str, Any]) -> list[str]:
-    """The line with the options that the file of a mechanism is read with.
-
-    >>> option_lines({"floating_base": True, "contacts": ["foot"]})
-    ['parameters = { floating_base = true, contacts = ["foot"] }']
-    """
-    if not options:
-        return []
-    return [f"parameters = {_inline(options)}"]
-
-
 def _place(model: str) -> str:
     return "" if PurePath(model).is_absolute() else "  # as seen from this study"
-
-
-def _inline(value: Any) -> str:
-    """A value as TOML on one line."""
-    if isinstance(value, Mapping):
-        pairs = (f"{_key(name)} = {_inline(x)}" for name, x in value.items())
-        return f"{{ {', '.join(pairs)} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(_inline(x) for x in value)}]"
-    return json.dumps(value)
-
-
-def _key(name: str) -> str:
-    plain = all(x.isascii() and (x.isalnum() or x in "-_") for x in name)
-    return name if plain and name else json.dumps(name)
 
 
 def _duration(answers: StudyAnswers, mechanism: Mechanism) -> list[str]:

@@ -15,7 +15,7 @@ from kinetree.errors import ModelError
 from kinetree.model import zoo
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
-from kinetree.study.new_stops import stop_lines
+from kinetree.study.new_lines import option_lines, stop_lines
 
 FIRM = 200.0  # stiffness of the ground, in m g / L
 DURATION = 5.0  # s
@@ -112,8 +112,6 @@ def gait_lines(
 
 def mechanism_lines(model: str, feet: Sequence[ContactPoint], options: Mapping[str, Any]) -> list[str]:
     """The table of the mechanism: its file, how that is read, and feet that are added."""
-    from kinetree.study.new_study import option_lines
-
     return [
         "[mechanism]",
         f"{'zoo' if model in zoo.ZOO else 'file'} = {json.dumps(model)}",

@@ -1,0 +1,53 @@
+"""Lines that several kinds of new studies have: how a file is read, and what lets joint limits act."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import independent_axes
+
+
+def option_lines(options: Mapping[str, Any]) -> list[str]:
+    """The line with the options that the file of a mechanism is read with.
+
+    >>> option_lines({"floating_base": True, "contacts": ["foot"]})
+    ['parameters = { floating_base = true, contacts = ["foot"] }']
+    """
+    if not options:
+        return []
+    return [f"parameters = {_inline(options)}"]
+
+
+def stop_lines(mechanism: Mechanism) -> list[str]:
+    """Springs at the limits of joints, as firm as the weight needs: simulators of other formats have them."""
+    axes = independent_axes(mechanism)
+    limits = mechanism.tree.lower[axes], mechanism.tree.upper[axes]
+    if not np.isfinite(limits).any():
+        return []
+    stiffness = float(f"{max(100.0, 50.0 * mechanism.mass):.1g}")
+    return [
+        "[stops]  # springs at the limits of joints",
+        f"stiffness = {stiffness:g}  # N m/rad, N/m",
+        f"damping = {stiffness / 100.0:g}  # N m s/rad, N s/m",
+        "",
+    ]
+
+
+def _inline(value: Any) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(name)} = {_inline(x)}" for name, x in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(_inline(x) for x in value)}]"
+    return json.dumps(value)
+
+
+def _key(name: str) -> str:
+    plain = all(x.isascii() and (x.isalnum() or x in "-_") for x in name)
+    return name if plain and name else json.dumps(name)
