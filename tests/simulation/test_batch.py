@@ -150,9 +150,13 @@ def test_ctrl_c_ends_all_threads():
     arm, starts = kt.zoo.gripper(), np.random.default_rng(0).normal(size=(2000, 4))
     kt.simulation.simulate_batch(arm, starts[:8], duration=0.01, threads=2)  # compiled
     before, began = threading.active_count(), time.perf_counter()
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        kt.simulation.simulate_batch(arm, starts, duration=1000.0, times=2, threads=2)
-    timer.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            kt.simulation.simulate_batch(arm, starts, duration=1000.0, times=2, threads=2)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, handler)
     assert threading.active_count() <= before and time.perf_counter() - began < 60.0
