@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.control.walking.walker import walker_of
+from kinetree.analysis.legs import legged
 from kinetree.errors import StopSimulation
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.study.new_walker import USUAL, walker_lines
@@ -137,7 +137,7 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
     running = replace(law, period=trial.period).sampled(robot)
     running.reset()
     balance: Any = running._given.law
-    walker = walker_of(robot)
+    walker = legged(robot)
     q, qd = _on_slope(law.start(robot), trial, walker), np.zeros(robot.n_dof)
     run = kt.simulation.Simulator(
         robot, trial.period, torque=np.zeros(robot.n_dof), ground=trial.ground, times=2, method="radau",
@@ -222,14 +222,14 @@ def trials(kind: str) -> Iterator[Trial]:
     if kind in TEMPLATES:
         for seed in range(10):
             robot = random_robot(TEMPLATES[kind], seed)
-            firm = kt.simulation.Soil(stiffness=200.0 * robot.mass * G / walker_of(robot).leg)
+            firm = kt.simulation.Soil(stiffness=200.0 * robot.mass * G / legged(robot).leg)
             yield Trial(f"random robot {seed}", robot, kt.Ground(firm), steps=10)
         return
     make, stiffness = ROBOTS[kind]
     robot = make()
     soil = kt.simulation.Soil(stiffness=stiffness)
     flat = kt.Ground(soil)
-    walker = walker_of(robot)
+    walker = legged(robot)
     up, ahead = walker.axes[-1], walker.axes[0]
     left, unit = np.cross(up, ahead), math.sqrt(G * walker.leg)
     yield Trial("flat", robot, flat, 30)

@@ -14,7 +14,7 @@ from fuzz.change import anything
 from fuzz.runner import ACCEPTED, REFUSED, Fuzzer, WrongAnswerError
 from kinetree.model.human.joints import mirror_image
 from kinetree.studies.gaits.problem import gait_problem, planned
-from kinetree.studies.gaits.walker import legged
+from kinetree.studies.gaits.stance import legged_stance
 
 Rng = np.random.Generator
 ROBOTS = ("planar_biped", "spatial_biped", "quadruped", "hexapod")
@@ -71,7 +71,7 @@ def lifting(rng: Rng) -> None:
 def gait(rng: Rng) -> None:
     """A stride is speed times period, and every foot rests for its share of the cycle."""
     task = kt.gaits.Gait(**_settings(rng, kt.gaits.Gait))
-    plan = planned(legged(_robots()[str(rng.choice(ROBOTS))], task.forward), task)
+    plan = planned(legged_stance(_robots()[str(rng.choice(ROBOTS))], task.forward), task)
     _expect(abs(plan.stride - task.speed * plan.period) <= 1e-12 * abs(plan.stride), f"stride of {task}")
     share = plan.schedule.on_ground(np.linspace(0.0, 1.0, 2000, endpoint=False)).mean(axis=0)
     _expect(bool(np.abs(share - plan.schedule.duty).max() < 2e-3), f"duty {share} of {task}")

@@ -8,12 +8,12 @@ from benchmarks.walkers import Trial, five_link, random_robot, walk
 from walking_reference import ReferenceLaw
 
 import kinetree as kt
+from kinetree.analysis.legs import legged
+from kinetree.analysis.stance import faces_back
 from kinetree.control import ContactReading, SampledLaw, WalkingLaw
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.compiled.footholds import minimum_jerk, plan
 from kinetree.control.walking.gait import GaitNumbers
-from kinetree.control.walking.standing import faces_back
-from kinetree.control.walking.walker import walker_of
 from kinetree.study.new_walk import walking_lines
 
 G = 9.81
@@ -32,7 +32,7 @@ def test_minimum_jerk_has_the_rates_of_its_value():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_biped_is_found_by_its_topology(name):
-    walker = walker_of(ROBOTS[name]())
+    walker = legged(ROBOTS[name]())
     assert walker.leg == pytest.approx(0.8 if name == "five_link" else 1.0)
     assert walker.is_planar == (name != "spatial") and walker.has_soles == (name != "five_link")
     assert walker.n_base == (6 if name == "spatial" else 3)
@@ -45,7 +45,7 @@ def test_a_biped_is_found_by_its_topology(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_it_starts_on_the_ground_with_bent_knees(name):
     robot = ROBOTS[name]()
-    walker, q = walker_of(robot), WalkingLaw().start(robot)
+    walker, q = legged(robot), WalkingLaw().start(robot)
     pose, up, ahead = kt.forward_kinematics(robot, q), walker.axes[-1], walker.axes[0]
     points = {point.name: point for point in robot.contact_points}
     for foot in walker.feet:
@@ -63,7 +63,7 @@ def test_it_starts_on_the_ground_with_bent_knees(name):
 
 def test_footholds_make_an_inverted_pendulum_walk_at_the_speed():
     """The plan moves the feet of a linear inverted pendulum, x'' = w^2 (x - p), solved exactly."""
-    walker, height, tick = walker_of(kt.zoo.spatial_biped()), 0.8, 0.002
+    walker, height, tick = legged(kt.zoo.spatial_biped()), 0.8, 0.002
     balance, w = Balance(walker, GaitNumbers(0.15)), math.sqrt(G / height)
     walk, bodies = (x.view(np.recarray) for x in (balance._walk, balance._bodies))
     walk, feet = walk[0], [bodies[0], bodies[1]]
@@ -109,7 +109,7 @@ def walked(robot, law, duration=2.4, ground=SOIL):
         robot, law.start(robot), duration=duration, controller=law, ground=ground,
         method="radau", rtol=1e-3, atol=1e-5, times=25,
     )  # fmt: skip
-    walker = walker_of(robot)
+    walker = legged(robot)
     pose = kt.forward_kinematics(robot, run.q.values)
     k = robot.body_index(walker.trunk)
     trunk = pose.position[:, k]
@@ -124,9 +124,9 @@ def test_it_walks_and_stays_up(make):
     tilt = np.arccos(np.clip((np.trace(rotation @ rotation[0].T, axis1=1, axis2=2) - 1) / 2, -1, 1))
     assert tilt.max() < 0.2
     weight = robot.mass * G
-    half = run.contact_force.values[12:].sum(axis=1) @ walker_of(robot).axes[-1]
+    half = run.contact_force.values[12:].sum(axis=1) @ legged(robot).axes[-1]
     assert half.mean() == pytest.approx(weight, rel=0.15)
-    assert np.abs(run.tau.values).max() < 0.8 * weight * walker_of(robot).leg
+    assert np.abs(run.tau.values).max() < 0.8 * weight * legged(robot).leg
 
 
 @pytest.mark.parametrize("kind", ["planar_biped", "quadruped", "hexapod"])
@@ -136,13 +136,13 @@ def test_robots_of_the_templates_walk_with_other_sizes(kind):
     run, ahead, height, _ = walked(robot, WalkingLaw(), duration=2.0)
     assert run.passed, run.messages
     assert height.min() > 0.9 * height[0]
-    speed = (0.1 if kind == "planar_biped" else 0.15) * math.sqrt(G * walker_of(robot).leg)
+    speed = (0.1 if kind == "planar_biped" else 0.15) * math.sqrt(G * legged(robot).leg)
     assert 0.5 * speed < ahead[-1] / 2.0 < 1.3 * speed
     assert run.statistics["walk_steps"] >= 4 and 0.0 < run.statistics["torque_share"] < 1.0
 
 
 def test_legs_swing_in_groups_of_neighbors():
-    quadruped, hexapod = walker_of(kt.zoo.quadruped()), walker_of(kt.zoo.hexapod())
+    quadruped, hexapod = legged(kt.zoo.quadruped()), legged(kt.zoo.hexapod())
     for walker, count in ((quadruped, 2), (hexapod, 3)):
         hips = kt.forward_kinematics(walker.mechanism, walker.upright)
         for group in walker.groups:
@@ -163,7 +163,7 @@ def reading(robot, ground, q, qd):
 def test_the_compiled_law_equals_the_one_in_numpy(name):
     """Tick by tick over a step and a half, a push, a turn and a change of speed."""
     robot = ROBOTS[name]() if name in ROBOTS else getattr(kt.zoo, name)()
-    walker, period = walker_of(robot), 0.008
+    walker, period = legged(robot), 0.008
     unit = math.sqrt(G * walker.leg)
     turn = 0.0 if walker.is_planar else 0.3
     law = WalkingLaw(
@@ -280,8 +280,8 @@ def test_it_is_a_sampled_law():
 def test_legs_that_move_in_planes_only_are_not_asked_to_step_sideways():
     """Six such legs still stand on three feet at a time: a push to the right of 0.1 sqrt(g L) is survived."""
     robot = kt.zoo.hexapod()
-    walker = walker_of(robot)
-    assert not walker.steps_sideways and walker_of(kt.zoo.quadruped()).steps_sideways
+    walker = legged(robot)
+    assert not walker.steps_sideways and legged(kt.zoo.quadruped()).steps_sideways
     jump = -0.1 * math.sqrt(G * walker.leg) * walker.lateral
     pushed = walk(Trial("push to the right", robot, SOIL, steps=14, push=(0.0, jump)))
     assert not pushed.fell and pushed.steps == 14, pushed.why
@@ -317,9 +317,9 @@ def biped(*, rim=False, neck=None, knee=(0.0, 2.6)):
 
 
 def test_a_sole_is_the_face_below_a_foot_and_stands_level():
-    plain, rimmed = walker_of(biped()), walker_of(biped(rim=True))
+    plain, rimmed = legged(biped()), legged(biped(rim=True))
     for a, b in zip(plain.feet, rimmed.feet, strict=True):
-        np.testing.assert_allclose(b.corners, a.corners)
+        np.testing.assert_allclose(b.points, a.points)
     start = WalkingLaw().start(rimmed.mechanism)
     np.testing.assert_allclose(start, WalkingLaw().start(plain.mechanism), atol=1e-9)
     pose = kt.forward_kinematics(rimmed.mechanism, start)
@@ -328,8 +328,8 @@ def test_a_sole_is_the_face_below_a_foot_and_stands_level():
 
 def test_a_joint_that_moves_no_inertia_is_named_before_the_walk():
     with pytest.raises(kt.errors.ModelError, match=r"joint 'neck' moves no inertia.* neck = [0-9.e-]+ }"):
-        walker_of(biped(neck=1e-17))
-    assert len(walker_of(biped(neck=1e-6)).feet) == 2
+        legged(biped(neck=1e-17))
+    assert len(legged(biped(neck=1e-6)).feet) == 2
 
 
 def test_limits_that_prevent_a_stance_are_named():
@@ -341,5 +341,5 @@ def test_limits_that_prevent_a_stance_are_named():
 def test_a_biped_whose_knees_bend_backwards_faces_that_way():
     for knee, expected in (((0.0, 2.6), False), ((-2.6, 0.0), True)):
         robot = biped(knee=knee)
-        assert faces_back(walker_of(robot), WalkingLaw().start(robot)) == expected
+        assert faces_back(legged(robot), WalkingLaw().start(robot)) == expected
         assert ("forward = [-1, 0, 0]" in "\n".join(walking_lines("a", "a.toml", 1.0, robot))) == expected

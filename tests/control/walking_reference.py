@@ -334,7 +334,7 @@ class ReferenceLaw:
         G = E @ seen.J[:3]
         if walker.has_soles:
             shift = seen.R.T @ (E[:-1].T @ (S.ANKLE * self.error))
-            reach = S.SOLE * (foot.corners - foot.point)
+            reach = S.SOLE * (foot.points - foot.point)
             point = foot.point + np.clip(shift, reach.min(axis=0), reach.max(axis=0))
             G = E @ kt.jacobian(walker.mechanism, q, foot.body, point)[:3]
             if not walker.is_planar:

@@ -11,8 +11,8 @@ from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.studies.checks import momentum_rate
 from kinetree.studies.gaits.leaping import gains
 from kinetree.studies.gaits.problem import gait_problem, planned
+from kinetree.studies.gaits.stance import legged_stance
 from kinetree.studies.gaits.takeoff import takeoff_rates
-from kinetree.studies.gaits.walker import legged
 from kinetree.studies.gaits.wanted import point_motion
 from kinetree.studies.sampled import SampledMotion
 from kinetree.study.new_walker import walker_lines
@@ -151,7 +151,7 @@ def test_a_trunk_without_a_divergent_error_over_its_feet_is_let_go(biped):
 
 
 def test_derivatives_of_the_problem_are_exact():
-    who = legged(kt.zoo.quadruped())
+    who = legged_stance(kt.zoo.quadruped())
     plan = planned(who, kt.gaits.Gait(speed=0.3, schedule="trot", segments=8, limits={"knee1": 30.0}))
     check = gait_problem(plan).check_derivatives()
     assert check.passed, str(check)
@@ -307,7 +307,7 @@ def test_a_biped_in_space_jumps_with_legs_that_mirror_each_other():
 def test_a_trunk_that_would_spin_is_refused():
     """Rates of the zoo's biped: feet at rest, center of mass straight up, no angular momentum."""
     robot = kt.zoo.spatial_biped()
-    who = legged(robot, "x", 0.8)
+    who = legged_stance(robot, "x", 0.8)
     led = [x for x in robot.joint_names if x not in who.twins and x not in (*who.aside, *who.sideways)]
     rates = takeoff_rates(who, led, 0.9)
     center = kt.center_of_mass(robot, who.stance)
@@ -354,9 +354,9 @@ def test_one_leg_hops_on_and_on(base):
 
 def test_knees_stay_bent_on_the_side_they_stand():
     """Straight legs of the planar biped have knees at 0: ranges end 0.15 rad before."""
-    who = legged(kt.zoo.planar_biped())
+    who = legged_stance(kt.zoo.planar_biped())
     assert who.knees["knee1"][1] == pytest.approx(-0.15, abs=0.02) and who.knees["knee1"][0] == -np.inf
-    assert who.mirrored and legged(kt.zoo.quadruped()).mirrored
+    assert who.mirrored and legged_stance(kt.zoo.quadruped()).mirrored
 
 
 def test_a_mesh_that_is_too_coarse_is_refined():
@@ -367,7 +367,7 @@ def test_a_mesh_that_is_too_coarse_is_refined():
 def test_own_schedule_and_best():
     robot = kt.zoo.planar_biped()
     own = {"touchdown": {"foot1": 0.0, "foot2": 0.5}, "duty": 0.7}
-    who = legged(robot)
+    who = legged_stance(robot)
     assert planned(who, kt.gaits.Gait(schedule=own)).schedule.duty == pytest.approx(0.7, abs=0.02)
     assert set(kt.gaits.named_schedules(4)) == {"trot", "pace", "walk"}
     assert kt.gaits.named_schedules(5) == {}

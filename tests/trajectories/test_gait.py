@@ -7,12 +7,13 @@ import pytest
 
 import kinetree as kt
 import kinetree.trajectories as tr
+from kinetree.analysis.legs import walking_axes
 from kinetree.analysis.moment_point import zero_moment_point
 from kinetree.errors import InputError, ModelError
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.study.new_walker import walker_lines
 from kinetree.trajectories import GaitParameters, legged_gait
-from kinetree.trajectories.legs import standing_posture, walking_axes
+from kinetree.trajectories.legs import standing_posture
 from support.reference import read
 
 STEPS = 4

@@ -17,7 +17,6 @@ from kinetree.analysis.loops.tracking import holding_torque, tracking_torque, wh
 from kinetree.control.desired_motion import DesiredMotion, constant
 from kinetree.control.per_joint import Checked, columns, spread
 from kinetree.control.structure import (
-    actuated_joints,
     check_same_loops,
     check_same_structure,
     effort_limits,
@@ -148,7 +147,7 @@ def fitted(recipe: Recipe, limits: Checked | str | None, mechanism: Mechanism) -
     if recipe.model is not None:
         check_same_structure(mechanism, recipe.model)
         check_same_loops(mechanism, recipe.model)
-    n, actuated = mechanism.n_dof, actuated_joints(mechanism)
+    n, actuated = mechanism.n_dof, mechanism.actuated
     floating = recipe.mode == COMPUTED and not mechanism.loops and has_floating_base(mechanism)
     kp, kd, ki = (
         spread(value, mechanism, what, unnamed=None, free=0.0)
@@ -172,5 +171,5 @@ def torque_limits(limits: Checked | str | None, mechanism: Mechanism) -> Array:
     if limits is None:
         return np.full(mechanism.n_dof, np.inf)
     if isinstance(limits, str):
-        return np.where(actuated_joints(mechanism), effort_limits(mechanism), np.inf)
+        return np.where(mechanism.actuated, effort_limits(mechanism), np.inf)
     return spread(limits, mechanism, "limits", unnamed=np.inf, free=np.inf)

@@ -13,7 +13,7 @@ from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
 from kinetree.analysis.sensitivity import forward_dynamics_derivatives
 from kinetree.control.desired_motion import Desired, DesiredMotion, desired_motion
 from kinetree.control.per_joint import Checked, PerJoint, checked, spread
-from kinetree.control.structure import actuated_joints, effort_limits
+from kinetree.control.structure import effort_limits
 from kinetree.errors import InputError, listed
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -143,7 +143,7 @@ class LQR:
             raise InputError(
                 f"LQR of '{mechanism.name}' needs a motion of {mechanism.n_dof} coordinates, got {desired.n}"
             )
-        driven = np.flatnonzero(actuated_joints(mechanism))
+        driven = np.flatnonzero(mechanism.actuated)
         if not len(driven):
             raise InputError(f"'{mechanism.name}' has no joint that is driven")
         n = mechanism.n_dof
@@ -153,7 +153,7 @@ class LQR:
         state = desired.at(times)
         tau = inverse_dynamics(mechanism, state.q, state.qd, state.qdd)
         _check_driven(mechanism, tau)
-        tau[..., ~actuated_joints(mechanism)] = 0.0
+        tau[..., ~mechanism.actuated] = 0.0
         K = _riccati(mechanism, times, *_linear(mechanism, state.q, state.qd, tau, driven), Q, R)
         self._tables.update(times=times, K=K, driven=driven, desired=desired, most=self._limit())
 
@@ -210,7 +210,7 @@ def _cost(value: ArrayLike, count: int, what: str, least: float) -> Array:
 def _check_driven(mechanism: Mechanism, tau: Array) -> None:
     """Joints without drives need no torque along the motion, up to what a prediction leaves."""
     most = np.abs(np.atleast_2d(tau)).max(axis=0)
-    idle = np.flatnonzero(~actuated_joints(mechanism))
+    idle = np.flatnonzero(~mechanism.actuated)
     if (
         len(idle)
         and most[idle].max() > UNEXPLAINED * max(float(most.max()), 1e-9)

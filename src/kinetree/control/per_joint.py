@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, numbers
-from kinetree.control.structure import actuated_joints, why_idle
+from kinetree.control.structure import why_idle
 from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
@@ -73,7 +73,7 @@ def spread(value: Checked, mechanism: Mechanism, what: str, *, unnamed: float | 
     stands for all its degrees of freedom, or of one of these. ``unnamed`` is for joints that a dictionary
     leaves out; None: all must be there.
     """
-    actuated = actuated_joints(mechanism)
+    actuated = mechanism.actuated
     if isinstance(value, dict):
         return _by_name(value, mechanism, actuated, what, unnamed, free)
     full = np.full(mechanism.n_dof, free)
@@ -86,7 +86,7 @@ def spread(value: Checked, mechanism: Mechanism, what: str, *, unnamed: float | 
 
 def columns(count: int, mechanism: Mechanism, what: str) -> Integers:
     """For every degree of freedom, which of ``count`` values is its own; any where it has no actuator."""
-    actuated = actuated_joints(mechanism)
+    actuated = mechanism.actuated
     n, driven = mechanism.n_dof, int(actuated.sum())
     if count == n:
         return np.arange(n)
@@ -120,7 +120,7 @@ def joint_places(name: str, mechanism: Mechanism, what: str) -> list[int]:
     places = named_joints(mechanism)
     if name not in places:
         raise InputError(f"{what}: {unknown_name('joint', name, places)}")
-    idle = [k for k in places[name] if not actuated_joints(mechanism)[k]]
+    idle = [k for k in places[name] if not mechanism.actuated[k]]
     if idle:
         raise InputError(f"{what}: '{name}' {why_idle(mechanism, idle[0])}")
     return places[name]

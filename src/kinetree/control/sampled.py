@@ -15,7 +15,7 @@ from kinetree.algebra.functions import check_takes
 from kinetree.control.controller import checked_limits, plain, short
 from kinetree.control.fitted import torque_limits
 from kinetree.control.per_joint import PerJoint
-from kinetree.control.structure import actuated_joints, why_idle
+from kinetree.control.structure import why_idle
 from kinetree.errors import InputError, SimulationError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 
@@ -135,7 +135,7 @@ class RunningLaw:
 
     def __init__(self, given: SampledLaw, mechanism: Mechanism, reads_contact: bool) -> None:
         self._given, self._mechanism, self._reads_contact = given, mechanism, reads_contact
-        self.actuated = actuated_joints(mechanism)
+        self.actuated = mechanism.actuated
         self.limit = torque_limits(given.limits, mechanism)  # type: ignore[arg-type]
         self.period = given.period
         self._late: deque[Array] = deque()

@@ -5,18 +5,7 @@ from __future__ import annotations
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.model.tree import Flags
 from kinetree.state import independent_axes
-
-
-def actuated_joints(mechanism: Mechanism) -> Flags:
-    """Flags (n_dof,): all driven degrees of freedom but those of free joints on the world.
-
-    >>> import kinetree as kt
-    >>> int(actuated_joints(kt.zoo.quadruped()).sum())
-    12
-    """
-    return mechanism.actuated
 
 
 def why_idle(mechanism: Mechanism, place: int) -> str:

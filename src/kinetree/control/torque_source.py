@@ -10,7 +10,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.control.desired_motion import constant
 from kinetree.control.per_joint import Checked, columns, joint_places, spread
-from kinetree.control.structure import actuated_joints, why_idle
+from kinetree.control.structure import why_idle
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 
@@ -40,14 +40,14 @@ class TableSource:
                     raise InputError(f"{self.what}: '{name}' has {len(places)} axes; name them: {names}")
                 full[:, :, places[0]] = c[:, :, k]
             return PiecewisePolynomial(self.polynomial.breaks, full)
-        actuated = actuated_joints(mechanism)
+        actuated = mechanism.actuated
         full[:, :, actuated] = c[:, :, columns(self.polynomial.n, mechanism, self.what)[actuated]]
         if self.polynomial.n == n:
             self._check_base(mechanism)
         return PiecewisePolynomial(self.polynomial.breaks, full)
 
     def _check_base(self, mechanism: Mechanism) -> None:
-        driven = np.any(self.polynomial.coefficients, axis=(0, 1)) & ~actuated_joints(mechanism)
+        driven = np.any(self.polynomial.coefficients, axis=(0, 1)) & ~mechanism.actuated
         if driven.any():
             k = int(np.argmax(driven))
             name = mechanism.joint_names[k]

@@ -8,13 +8,13 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import Poses, forward_kinematics
-from kinetree.control.walking.walker import walker_of
+from kinetree.analysis.leg_chains import DEEP
+from kinetree.analysis.legs import legged
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model.body import WORLD
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Link, Mechanism
 
-DEEP = 0.6  # of the way to the lowest end, down to which a limb must reach to be a leg
 ANKLES = 5  # degrees of freedom of a leg from which on a biped has soles
 NEAR = 0.02  # m by which a body that is fixed to a limb, such as a foot, may end above it
 SMALLEST = 0.02  # m: half of a sole's length
@@ -32,7 +32,7 @@ def own_feet(mechanism: Mechanism) -> tuple[str, ...] | None:
     if not mechanism.contact_points:
         return None
     try:
-        walker = walker_of(mechanism)
+        walker = legged(mechanism)
     except KinetreeError:
         return None
     bodies = {point.name: point.body for point in mechanism.contact_points}

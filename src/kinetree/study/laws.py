@@ -15,7 +15,7 @@ from kinetree.control.gains import LQR, gains
 from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturb
-from kinetree.control.structure import actuated_joints, has_floating_base
+from kinetree.control.structure import has_floating_base
 from kinetree.control.torque_table import TorqueTable
 from kinetree.control.walking import WalkingLaw
 from kinetree.errors import InputError, listed, unknown_name
@@ -192,7 +192,7 @@ def _cost(mechanism: Mechanism, value: Any, key: str) -> Any:
     """A cost as LQR takes it: by joint, of torques only for those that are driven; unnamed joints have 1."""
     if not isinstance(value, dict):
         return value
-    driven = actuated_joints(mechanism)
+    driven = mechanism.actuated
     names = [name for name, x in zip(mechanism.joint_names, driven, strict=True) if x or key != "tau_cost"]
     for name in value:
         if name not in names:

@@ -237,7 +237,7 @@ def _file(work: Assignment, table: TrajectoryTable, duration: float | None) -> T
 
 
 def _gait(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
-    from kinetree.trajectories.legs import named_legs
+    from kinetree.analysis.leg_chains import named_legs
     from kinetree.trajectories.walking import biped_gait, legged_gait, tripod, trot
 
     parameters, usual = _parameters(table.gait), {2: biped_gait, 4: trot, 6: tripod}

@@ -12,9 +12,9 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.inverse_kinematics import inverse_kinematics
 from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.analysis.legs import Legged, legged
 from kinetree.analysis.targets import Target
 from kinetree.control.walking.law import WalkingLaw
-from kinetree.control.walking.walker import Walker, walker_of
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
@@ -43,7 +43,7 @@ def standing_lines(
     options: Mapping[str, Any] = NO_OPTIONS,
 ) -> list[str]:
     """The study; arguments as of :func:`kinetree.study.new_walk.walking_lines`."""
-    walker = walker_of(mechanism)
+    walker = legged(mechanism)
     if walker.is_biped and not walker.has_soles:
         raise InputError(
             f"'{mechanism.name}' cannot stand still on two points, only walk; take the template walk"
@@ -86,7 +86,7 @@ def standing_lines(
     ]
 
 
-def _gains(mechanism: Mechanism, walker: Walker, q: Array, strong: float) -> list[str]:
+def _gains(mechanism: Mechanism, walker: Legged, q: Array, strong: float) -> list[str]:
     """Gains of the legs; of arms and heads, if there are any, only what the weight beyond them needs."""
     legs = {name for foot in walker.feet for name in foot.joints}
     base = set(mechanism.joint_names[: walker.n_base])
@@ -126,7 +126,7 @@ def _loads(mechanism: Mechanism, q: Array, gravity: float) -> Array:
     return np.array([loads[name] for name in mechanism.joint_names])
 
 
-def _balanced(mechanism: Mechanism, walker: Walker, q: Array) -> Array:
+def _balanced(mechanism: Mechanism, walker: Legged, q: Array) -> Array:
     """The stance of a biped; over the middle of its soles, if its center of mass is near their ends."""
     if not walker.is_biped or walker.is_planar:
         return q
@@ -137,7 +137,7 @@ def _balanced(mechanism: Mechanism, walker: Walker, q: Array) -> Array:
         for foot, k in zip(walker.feet, numbers, strict=True)
     ]
     soles = [
-        foot.corners @ pose.rotation[k].T + pose.position[k]
+        foot.points @ pose.rotation[k].T + pose.position[k]
         for foot, k in zip(walker.feet, numbers, strict=True)
     ]
     ends = np.concatenate(soles) @ ahead
@@ -157,7 +157,7 @@ def _balanced(mechanism: Mechanism, walker: Walker, q: Array) -> Array:
     return q
 
 
-def _posture(mechanism: Mechanism, walker: Walker) -> Array:
+def _posture(mechanism: Mechanism, walker: Legged) -> Array:
     """A state that the mechanism has, or a stance with bent knees, (n_dof,), with room to limits."""
     axes = independent_axes(mechanism)
     lower, upper = mechanism.tree.lower[axes], mechanism.tree.upper[axes]

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from kinetree.analysis.legs import Legged, legged
+from kinetree.analysis.stance import faces_back
 from kinetree.control.walking.law import DEFAULT_SPEED, FASTEST, POINT_FEET_SPEED, WalkingLaw
-from kinetree.control.walking.standing import faces_back
-from kinetree.control.walking.walker import Walker, walker_of
 from kinetree.errors import ModelError
 from kinetree.model import zoo
 from kinetree.model.contact_point import ContactPoint
@@ -34,7 +34,7 @@ def walking_lines(
 
     ``options`` are those that the model's file is read with.
     """
-    walker = walker_of(mechanism)
+    walker = legged(mechanism)
     unit = math.sqrt(walker.gravity * walker.leg)
     speed = (DEFAULT_SPEED if walker.has_soles else POINT_FEET_SPEED) * unit
     return [
@@ -80,7 +80,7 @@ def gait_lines(
     """The study of the cheapest gait; arguments as of :func:`walking_lines`."""
     from kinetree.studies.gaits.schedule import named_schedules
 
-    walker = walker_of(mechanism)
+    walker = legged(mechanism)
     known = list(named_schedules(len(walker.feet)))
     unit = math.sqrt(walker.gravity * walker.leg)
     asked = [f"schedule = {json.dumps(known[0])}  # or {', '.join([*known[1:], 'best'])}; hop, jump"]
@@ -121,7 +121,7 @@ def mechanism_lines(model: str, feet: Sequence[ContactPoint], options: Mapping[s
     ]
 
 
-def described(walker: Walker) -> str:
+def described(walker: Legged) -> str:
     """What walks, for the first line of the file."""
     feet = "feet" if walker.has_soles else "point feet"
     return f"'{walker.mechanism.name}' with {len(walker.feet)} legs of {walker.leg:.3g} m and {feet}"
@@ -148,7 +148,7 @@ def _feet(feet: Sequence[ContactPoint]) -> list[str]:
     return lines[:-1]
 
 
-def _direction(walker: Walker) -> list[str]:
+def _direction(walker: Legged) -> list[str]:
     """Where a biped walks to that was built facing against x: its knees say so."""
     try:
         start = WalkingLaw().start(walker.mechanism)

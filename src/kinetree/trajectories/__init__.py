@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.analysis.leg_chains import Leg, named_legs
 from kinetree.other_names import names_of
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.circular import circle
@@ -26,7 +27,6 @@ from kinetree.trajectories.gait_parameters import (
 )
 from kinetree.trajectories.inverted_pendulum import InvertedPendulum
 from kinetree.trajectories.leg_kinematics import LegAngles, leg_angles, leg_motion
-from kinetree.trajectories.legs import Leg, named_legs
 from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, hold, quintic
 from kinetree.trajectories.spline_sensitivity import SplineSensitivity, spline_sensitivity
 from kinetree.trajectories.splines import bspline, interpolate

@@ -16,13 +16,14 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
+from kinetree.analysis.leg_chains import Leg
 from kinetree.errors import InputError, SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.gait_parameters import GaitParameters
 from kinetree.trajectories.inverted_pendulum import InvertedPendulum
-from kinetree.trajectories.legs import Leg, LegGeometry, Stance
+from kinetree.trajectories.legs import LegGeometry, Stance
 from kinetree.trajectories.swing_foot import SwingFoot
 
 

@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, vector
+from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import euler_angles, rotation_about
 from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.kinematics import AxisMotion, axis_motion, body_poses
-from kinetree.errors import InputError, ModelError, texts, unknown_name
-from kinetree.model.expected import expect_mechanism
+from kinetree.analysis.leg_chains import Leg
+from kinetree.errors import InputError, ModelError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State
 from kinetree.trajectories.leg_kinematics import leg_motion
 
 ALIGNED = 1e-9  # how far an axis may be from the direction it should have
 BASE = 6  # degrees of freedom of the free joint of the trunk
-
-
-@dataclass(frozen=True)
-class Leg:
-    """Which joints make a leg: names of degrees of freedom, and the contact points of its foot.
-
-    Hip pitch and knee turn about axes across the walk, and so does ``ankle_pitch`` if there is a foot to be
-    kept level; ``hip_roll``, which comes before the hip's pitch, and ``ankle_roll``, which comes after the
-    ankle's, turn about axes along the walk. Without an ankle the one contact point is the foot. ``knee_to``:
-    to which side the knee points.
-
-    >>> Leg("front left", "hip1.ry", "knee1", contact_points=("foot1",), hip_roll="hip1.rx").name
-    'front left'
-    """
-
-    name: str
-    hip_pitch: str
-    knee: str
-    contact_points: tuple[str, ...] = ()
-    hip_roll: str | None = None
-    ankle_pitch: str | None = None
-    ankle_roll: str | None = None
-    knee_to: Literal["front", "rear"] = "front"
-
-    def __post_init__(self) -> None:
-        texts(self.contact_points, f"leg '{self.name}': contact_points")
-        if self.knee_to not in ("front", "rear"):
-            raise InputError(f"leg '{self.name}': {unknown_name('side', self.knee_to, ('front', 'rear'))}")
-        if self.ankle_pitch is None and (self.ankle_roll is not None or len(self.contact_points) != 1):
-            raise InputError(
-                f"leg '{self.name}' has no ankle pitch, so its foot is one contact point and rolls with the "
-                f"shank; got the contact points {list(self.contact_points)} and ankle roll {self.ankle_roll}"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,21 +100,6 @@ class Stance:
         R, p = body_poses(self.mechanism.tree, self.motion)
         k = self.mechanism.body_index(point.body)
         return point.body, point.position, self.axes.T @ (p[k] + R[k] @ point.position)
-
-
-def walking_axes(mechanism: Mechanism, forward: ArrayLike) -> Array:
-    """Columns forward, left, up (3, 3); up is against gravity."""
-    strength = float(np.linalg.norm(mechanism.gravity))
-    if strength == 0.0:
-        raise InputError(f"'{mechanism.name}' has no gravity, so there is no ground to walk on")
-    up = -mechanism.gravity / strength
-    ahead = vector(forward, 3, "forward")
-    size = float(np.linalg.norm(ahead))
-    if size == 0.0 or abs(ahead @ up) > ALIGNED * size:
-        raise InputError(
-            f"forward must be a horizontal direction, got {ahead.tolist()} with up {up.tolist()}"
-        )
-    return np.column_stack([ahead / size, np.cross(up, ahead / size), up])
 
 
 def standing_posture(mechanism: Mechanism, leg: Leg, axes: Array) -> Array:
@@ -238,42 +188,3 @@ def _foot_lean(stance: Stance, leg: Leg, body: str) -> float:
 def _lean(down: Array) -> float:
     """Turn about the left axis that takes straight down into the direction given in (forward, left, up)."""
     return float(np.arctan2(-down[0], -down[2]))
-
-
-def has_named_legs(mechanism: Mechanism) -> bool:
-    """Whether joints are called hip1 and knee1, as in the zoo."""
-    return {"hip1", "knee1"} <= {link.joint.name for link in mechanism.links}
-
-
-def named_legs(mechanism: Mechanism) -> tuple[Leg, ...]:
-    """The legs of a mechanism whose joints are called hip1, knee1, ankle1, hip2, ... as in the zoo.
-
-    >>> from kinetree.model import zoo
-    >>> [leg.hip_pitch for leg in named_legs(zoo.quadruped())]
-    ['hip1.ry', 'hip2.ry', 'hip3.ry', 'hip4.ry']
-    """
-    expect_mechanism(mechanism)
-    links = {link.joint.name: link for link in mechanism.links}
-    legs: list[Leg] = []
-    while f"hip{len(legs) + 1}" in links and f"knee{len(legs) + 1}" in links:
-        number = str(len(legs) + 1)
-        hip, foot = links["hip" + number].joint, links.get("ankle" + number, links["knee" + number])
-        several = foot.joint.n_dof > 1
-        ankle = foot.joint.name if foot.joint.name.startswith("ankle") else None
-        legs.append(
-            Leg(
-                f"leg{number}",
-                hip_pitch=hip.name if hip.n_dof == 1 else f"{hip.name}.ry",
-                knee="knee" + number,
-                contact_points=tuple(x.name for x in mechanism.contact_points if x.body == foot.body.name),
-                hip_roll=None if hip.n_dof == 1 else f"{hip.name}.rx",
-                ankle_pitch=None if ankle is None else (f"{ankle}.ry" if several else ankle),
-                ankle_roll=f"{ankle}.rx" if ankle is not None and several else None,
-            )
-        )
-    if not legs:
-        raise InputError(
-            f"'{mechanism.name}' has no joints named hip1 and knee1; give its legs to "
-            "kinetree.trajectories.legged_gait(..., legs=[Leg(...), ...])"
-        )
-    return tuple(legs)

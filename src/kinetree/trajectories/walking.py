@@ -9,6 +9,15 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, number
 from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.analysis.leg_chains import (
+    Leg,
+    has_named_legs,
+    leg_chains,
+    legs_by_axes,
+    named_legs,
+    reaching_down,
+)
+from kinetree.analysis.legs import walking_axes
 from kinetree.errors import InputError, ModelError, listed, shown
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.joint_kind import KINDS
@@ -22,16 +31,11 @@ from kinetree.trajectories.gait_parameters import (
     SPATIAL_BIPED,
     GaitParameters,
 )
-from kinetree.trajectories.leg_chains import found_legs, leg_chains, reaching_down
 from kinetree.trajectories.legs import (
-    Leg,
     LegGeometry,
     Stance,
-    has_named_legs,
     leg_geometry,
-    named_legs,
     standing_posture,
-    walking_axes,
 )
 
 MOST_STEPS = 100_000  # of one gait
@@ -117,7 +121,7 @@ def _legs(mechanism: Mechanism, axes: Array) -> tuple[Leg, ...]:
         return named_legs(mechanism)
     chains = leg_chains(mechanism)
     rest = np.zeros(mechanism.n_dof)
-    return found_legs(mechanism, reaching_down(mechanism, chains, rest, axes[:, 2]), rest, axes)
+    return legs_by_axes(mechanism, reaching_down(mechanism, chains, rest, axes[:, 2]), rest, axes)
 
 
 def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, steps: int = 4) -> LeggedGait:

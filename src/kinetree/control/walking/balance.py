@@ -12,6 +12,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.evaluate import evaluate, one_state
 from kinetree.analysis.inverse import bias_torque, mass_matrix
+from kinetree.analysis.legs import Legged
 from kinetree.control.sampled import ContactReading
 from kinetree.control.structure import effort_limits
 from kinetree.control.walking.command import Command
@@ -22,7 +23,6 @@ from kinetree.control.walking.compiled.tick import compiled_tick
 from kinetree.control.walking.diary import Diary
 from kinetree.control.walking.gait import GaitNumbers
 from kinetree.control.walking.tables import axis_table, body_table, paths
-from kinetree.control.walking.walker import Walker
 from kinetree.errors import InputError, StopSimulation
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.model.tree import Integers
@@ -35,7 +35,7 @@ class Balance:
 
     def __init__(
         self,
-        walker: Walker,
+        walker: Legged,
         gait: GaitNumbers,
         most: Array | None = None,
         wanted: Command | None = None,
@@ -165,7 +165,7 @@ class Balance:
         return found
 
 
-def usual_limits(walker: Walker) -> Array:
+def usual_limits(walker: Legged) -> Array:
     """The most torque (n_dof,) by default: the model's own limits, and nowhere more than 0.8 m g L."""
     most = STRONGEST * walker.mechanism.mass * walker.gravity * walker.leg
     limits: Array = np.minimum(effort_limits(walker.mechanism), most)

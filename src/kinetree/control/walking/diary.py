@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinetree.algebra.arrays import Array
-from kinetree.control.walking.walker import Walker
+from kinetree.analysis.legs import Legged
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
 SLIPPING = 0.12  # speed of a foot that carries weight, in sqrt(g L)
@@ -56,7 +56,7 @@ SYMPTOMS = {
 class Diary:
     """Notes of every tick of one walk."""
 
-    def __init__(self, walker: Walker) -> None:
+    def __init__(self, walker: Legged) -> None:
         self.walker = walker
         self.unit = math.sqrt(walker.gravity * walker.leg)
         self.weight = walker.mechanism.mass * walker.gravity

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.analysis.leg_chains import Leg
+from kinetree.analysis.legs import Legged, legged
+from kinetree.analysis.stance import standing
 from kinetree.control.controller import checked_limits, checked_model, plain
 from kinetree.control.fitted import torque_limits
 from kinetree.control.per_joint import PerJoint
@@ -19,11 +22,8 @@ from kinetree.control.structure import check_same_structure
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
 from kinetree.control.walking.gait import GaitNumbers
-from kinetree.control.walking.standing import standing
-from kinetree.control.walking.walker import Walker, walker_of
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
-from kinetree.trajectories.legs import Leg
 
 DEFAULT_SPEED, POINT_FEET_SPEED = 0.1, 0.15  # in sqrt(g L)
 FASTEST = 0.5  # sqrt(g L): beyond it a walk turns into a run
@@ -134,8 +134,8 @@ class WalkingLaw:
     def __repr__(self) -> str:
         return f"WalkingLaw(speed={_described(self.speed)})"
 
-    def _walker(self, mechanism: Mechanism) -> Walker:
-        return walker_of(mechanism, self.forward, self.legs)
+    def _walker(self, mechanism: Mechanism) -> Legged:
+        return legged(mechanism, self.forward, self.legs)
 
     def _sampled_law(self, law: Any) -> SampledLaw:
         return SampledLaw(
@@ -147,7 +147,7 @@ class WalkingLaw:
             seed=self.seed,
         )
 
-    def _gait(self, walker: Walker) -> GaitNumbers:
+    def _gait(self, walker: Legged) -> GaitNumbers:
         unit = math.sqrt(walker.gravity * walker.leg)
         command = Command(self.speed, self.heading)
         if walker.is_planar and command.turns:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.legs import Legged
 from kinetree.control.walking.compiled.look import COORDINATE, MASS, MOMENT, RATIO, ROTATES, WIDTH
-from kinetree.control.walking.walker import Walker
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
@@ -27,7 +27,7 @@ def axis_table(mechanism: Mechanism) -> Array:
     return table
 
 
-def paths(walker: Walker) -> Array:
+def paths(walker: Legged) -> Array:
     """Flags (bodies, n): which axes move each foot and the trunk, which comes last."""
     tree = walker.mechanism.tree
     flags = np.zeros((len(walker.feet) + 1, tree.n))
@@ -39,7 +39,7 @@ def paths(walker: Walker) -> Array:
     return flags
 
 
-def body_table(walker: Walker, bodies: Any) -> Any:
+def body_table(walker: Legged, bodies: Any) -> Any:
     """Fill in what does not change of feet and trunk."""
     mechanism, tree = walker.mechanism, walker.mechanism.tree
     for k, foot in enumerate(walker.feet):
@@ -48,8 +48,8 @@ def body_table(walker: Walker, bodies: Any) -> Any:
         hip = mechanism.body_index(foot.hip)
         record["hip_axis"], record["hip_point"] = tree.body_axis[hip], tree.body_position[hip]
         record["radius"], record["group"] = foot.radius, int(k in walker.groups[1])
-        record["low"] = foot.corners.min(axis=0) - foot.point
-        record["high"] = foot.corners.max(axis=0) - foot.point
+        record["low"] = foot.points.min(axis=0) - foot.point
+        record["high"] = foot.points.max(axis=0) - foot.point
     _carry(tree, bodies[-1], mechanism.body_index(walker.trunk), np.zeros(3))
     return bodies
 

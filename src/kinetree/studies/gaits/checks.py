@@ -22,7 +22,7 @@ from kinetree.studies.checks import (
 )
 from kinetree.studies.gaits.leap_problem import FLIGHT, LANDING, LeapPlan, floor_of, further_points
 from kinetree.studies.gaits.problem import GaitPlan
-from kinetree.studies.gaits.walker import AXES, Legged
+from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.sampled import SampledMotion, sampled
 
 FINER = 10
@@ -96,7 +96,7 @@ def _clearance(plan: GaitPlan, cycle: SampledMotion) -> Check:
     )
 
 
-def force_checks(who: Legged, motions: Sequence[SampledMotion], friction: float) -> dict[str, Check]:
+def force_checks(who: LeggedStance, motions: Sequence[SampledMotion], friction: float) -> dict[str, Check]:
     """Whether the ground only pushes, and whether friction holds, foot by foot in all phases of a motion."""
     up = AXES.index(who.up)
     bodies = list(dict.fromkeys(foot.body for foot in who.feet))
@@ -118,7 +118,7 @@ def _periodic(plan: GaitPlan, prediction: Prediction) -> Check:
 
 
 # ---- leaps ---------------------------------------------------------------------------------------------
-def unexerted_forces(who: Legged, prediction: PhasedPrediction) -> list[float]:
+def unexerted_forces(who: LeggedStance, prediction: PhasedPrediction) -> list[float]:
     """The largest force on the trunk that nothing exerts, phase by phase, relative to the weight."""
     return [who.unheld(sampled(part, _fine(part)).tau) for part in prediction.parts]
 

@@ -23,7 +23,7 @@ from kinetree.analysis.kinematics import (
 from kinetree.control.sampled import ContactReading
 from kinetree.errors import StopSimulation
 from kinetree.studies.gaits.problem import GaitPlan
-from kinetree.studies.gaits.walker import AXES, Legged
+from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, point_motion, points_of
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
@@ -97,7 +97,7 @@ class Following:
     along = ALONG
     flying = 1.0  # weight of the trunk's attitude in flight
 
-    def __init__(self, who: Legged, wanted: Motion, timing: Timing, most: Array) -> None:
+    def __init__(self, who: LeggedStance, wanted: Motion, timing: Timing, most: Array) -> None:
         """``most`` (n_dof,): the largest torques, infinite where there is no limit."""
         self.who, self.wanted, self.timing, self.most = who, wanted, timing, most
         names = who.mechanism.joint_names

@@ -23,9 +23,9 @@ from kinetree.studies.gaits.checks import checked
 from kinetree.studies.gaits.following import Following, Stepping
 from kinetree.studies.gaits.problem import GaitPlan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
+from kinetree.studies.gaits.stance import legged_stance
 from kinetree.studies.gaits.task import USUAL, Gait
 from kinetree.studies.gaits.tracking import tracked, upright_until
-from kinetree.studies.gaits.walker import legged
 from kinetree.studies.gaits.wanted import WantedCycle
 from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.verified import Verified
@@ -174,7 +174,7 @@ def gait(
         raise InputError(f"gait needs a Gait, got {shown(task)}")
     options, settings = divided(changes)
     task, search = (task or Gait()).changed(**settings), Search.of(options, USUAL)
-    who = legged(mechanism, task.forward)
+    who = legged_stance(mechanism, task.forward)
     if task.schedule != BEST:
         return _predicted(planned(who, task), start, search, refine)
     names = list(named_schedules(len(who.feet)))

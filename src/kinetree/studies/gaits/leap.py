@@ -25,9 +25,9 @@ from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import LEFT, leap_checks, unexerted_forces
 from kinetree.studies.gaits.leap_problem import LeapPlan, leap_phases, leap_plan, leap_start
 from kinetree.studies.gaits.leaping import FollowingLeap, LeapMotion, LeapTiming
+from kinetree.studies.gaits.stance import LeggedStance
 from kinetree.studies.gaits.task import USUAL, Leaping
 from kinetree.studies.gaits.tracking import tracked, upright_until
-from kinetree.studies.gaits.walker import Legged
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.tabulated_motion import from_table
@@ -54,7 +54,7 @@ class Leap(Verified):
         return self.plan.task
 
     @property
-    def who(self) -> Legged:
+    def who(self) -> LeggedStance:
         """The robot that leaps."""
         return self.plan.who
 

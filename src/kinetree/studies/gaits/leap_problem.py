@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.legs import Foot
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.phases import Junction, PhasedProblem
@@ -35,9 +36,9 @@ from kinetree.motion.terms import (
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.studies.gaits.problem import CLEAR
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
+from kinetree.studies.gaits.stance import AXES, LeggedStance, legged_stance
 from kinetree.studies.gaits.takeoff import check_takeoff
 from kinetree.studies.gaits.task import Leaping
-from kinetree.studies.gaits.walker import AXES, Foot, Legged, legged
 
 CROUCH = 0.8  # of straight legs: height of the hips before and after; straight ones could not go on rising
 PUSH = 1.4  # sqrt(leg / g): time on the ground before and after a flight
@@ -56,7 +57,7 @@ LIFTED = 0.1  # of the rise of the center of mass: how far feet clear the ground
 class LeapPlan:
     """A leap of a robot: who leaps, what is asked, and how long the flight and each push take (s)."""
 
-    who: Legged
+    who: LeggedStance
     task: Leaping
     flight: float
     push: float
@@ -81,7 +82,7 @@ class LeapPlan:
 
 def leap_plan(mechanism: Mechanism, task: Leaping) -> LeapPlan:
     """The plan of a leap; refused where legs are too short for it or cannot push all joints off."""
-    who = legged(mechanism, task.forward, CROUCH, task.stance)
+    who = legged_stance(mechanism, task.forward, CROUCH, task.stance)
     who = who.limited({} if task.limits is None else task.limits)
     height, distance = float(task.height), float(task.distance)
     if not 0.0 < height <= HIGHEST * who.leg:
@@ -132,7 +133,7 @@ def leap_start(plan: LeapPlan, phases: PhasedProblem) -> Array:
     )
 
 
-def gravity_of(who: Legged) -> float:
+def gravity_of(who: LeggedStance) -> float:
     """Size of gravity (m/s^2)."""
     return float(np.linalg.norm(who.mechanism.gravity))
 
@@ -142,24 +143,24 @@ def _enforced(task: Leaping) -> str | None:
     return "model" if isinstance(task.limits, str) else None
 
 
-def _kept(who: Legged) -> dict[str, float]:
+def _kept(who: LeggedStance) -> dict[str, float]:
     """Coordinates of the trunk that stay as they are: whose sides are alike leaps straight ahead."""
     names = who.held or ((*who.aside, *who.sideways) if who.mirrored else ())
     return {x: float(who.stance[who.mechanism.joint_index(x)]) for x in names}
 
 
-def _led(who: Legged) -> list[str]:
+def _led(who: LeggedStance) -> list[str]:
     """Coordinates that move on their own: not those that stay, nor twins on the right."""
     return [x for x in who.mechanism.joint_names if x not in _kept(who) and x not in who.twins]
 
 
-def _leading(who: Legged) -> list[Foot]:
+def _leading(who: LeggedStance) -> list[Foot]:
     """Feet whose motion is asked for; that of their twins follows."""
     y = AXES.index(who.across)
     return [foot for foot in who.feet if not who.twins or who.places(foot)[:, y].mean() > 0.0]
 
 
-def _alike(who: Legged) -> list[Constraint]:
+def _alike(who: LeggedStance) -> list[Constraint]:
     """Twins move as mirror images."""
     found: list[Constraint] = []
     for name, (twin, sign) in who.twins.items():
@@ -171,13 +172,13 @@ def _alike(who: Legged) -> list[Constraint]:
     return found
 
 
-def _rest(who: Legged, distance: float) -> dict[str, float]:
+def _rest(who: LeggedStance, distance: float) -> dict[str, float]:
     q = {x: float(who.stance[who.mechanism.joint_index(x)]) for x in _led(who)}
     q[who.slides(who.forward)] += distance
     return q
 
 
-def _common(who: Legged, root: list[str]) -> tuple[list[Objective], list[Constraint]]:
+def _common(who: LeggedStance, root: list[str]) -> tuple[list[Objective], list[Constraint]]:
     """Objective and what holds in all phases: a trunk that nothing drives by its ``root``, ranges."""
     mechanism = who.mechanism
     at = {x: float(who.stance[mechanism.joint_index(x)]) for x in mechanism.joint_names}
@@ -209,12 +210,12 @@ def _common(who: Legged, root: list[str]) -> tuple[list[Objective], list[Constra
     return objective, limits
 
 
-def floor_of(who: Legged) -> float:
+def floor_of(who: LeggedStance) -> float:
     """Height of the ground on which feet stand (m)."""
     return float(min(who.places(foot)[:, AXES.index(who.up)].min() for foot in who.feet))
 
 
-def further_points(who: Legged) -> dict[str, Array]:
+def further_points(who: LeggedStance) -> dict[str, Array]:
     """Contact points (k, 3) by body that are not on feet, such as knees, which stay above the ground."""
     feet, found = {foot.body for foot in who.feet}, {}
     for body in dict.fromkeys(x.body for x in who.mechanism.contact_points if x.body not in feet):
@@ -223,7 +224,7 @@ def further_points(who: Legged) -> dict[str, Array]:
 
 
 def _standing(
-    who: Legged,
+    who: LeggedStance,
     task: Leaping,
     T: float,
     moved: Array,
@@ -253,7 +254,7 @@ def _standing(
     )  # fmt: skip
 
 
-def _push(who: Legged, task: Leaping, foot: Foot) -> list[Constraint]:
+def _push(who: LeggedStance, task: Leaping, foot: Foot) -> list[Constraint]:
     """The ground's force on a foot, within friction."""
     across, each = f"{foot.body} across", who.weight / len(who.feet) / len(foot.points)
     found = unknown_push(who, foot, foot.names, across, largest=LARGEST * who.weight, start=each)
@@ -262,7 +263,7 @@ def _push(who: Legged, task: Leaping, foot: Foot) -> list[Constraint]:
     return [*found, Friction([*foot.names, across], task.friction, normal=normal, shape=shape)]
 
 
-def _flying(who: Legged, task: Leaping, T: float, moved: Array, n: int) -> Problem:
+def _flying(who: LeggedStance, task: Leaping, T: float, moved: Array, n: int) -> Problem:
     """Nothing touches; at the end feet are where they land, at rest."""
     idle = _kept(who) if who.twins or who.flat else {}  # nothing moves them
     objective, found = _common(who, [x for x in who.unheld_rows if x not in idle])
@@ -285,7 +286,7 @@ def _flying(who: Legged, task: Leaping, T: float, moved: Array, n: int) -> Probl
     )  # fmt: skip
 
 
-def _guess(who: Legged, name: str, T: float, a: float, b: float, height: float) -> tuple[Array, Array]:
+def _guess(who: LeggedStance, name: str, T: float, a: float, b: float, height: float) -> tuple[Array, Array]:
     """Times and positions a phase is looked for from: legs bend as the hips go down and up, feet in place.
 
     Before a flight hips sink and leave with its velocity v, z(s) = v T (-4 s^3 + 7 s^4 - 3 s^5); in it legs

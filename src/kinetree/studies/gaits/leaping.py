@@ -14,7 +14,7 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.studies.gaits.following import AHEAD, ALONG, LATE, RETURNS, TRUNK, Following
-from kinetree.studies.gaits.walker import AXES, Legged
+from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, between_rows, wanted_rows
 from kinetree.studies.sampled import SampledMotion
 
@@ -28,7 +28,9 @@ SUPPORTS = 0.02  # of the leg: extent of all feet from which on they balance a t
 class LeapMotion:
     """The table of a predicted leap, phase by phase; a hop is continued, each time a distance further."""
 
-    def __init__(self, who: Legged, prediction: PhasedPrediction, distance: float, cyclic: bool) -> None:
+    def __init__(
+        self, who: LeggedStance, prediction: PhasedPrediction, distance: float, cyclic: bool
+    ) -> None:
         parts, times, begun = [], [], 0.0
         for part in prediction.parts:
             s = np.linspace(0.0, 1.0, ROWS + 1)
@@ -92,7 +94,7 @@ class LeapTiming:
 class FollowingLeap(Following):
     """The law of a predicted leap."""
 
-    def __init__(self, who: Legged, wanted: LeapMotion, timing: LeapTiming, most: Array) -> None:
+    def __init__(self, who: LeggedStance, wanted: LeapMotion, timing: LeapTiming, most: Array) -> None:
         super().__init__(who, wanted, timing, most)
         ahead = AXES.index(who.forward)
         places = np.concatenate([who.places(foot)[:, ahead] for foot in who.feet])
@@ -133,7 +135,7 @@ class FollowingLeap(Following):
         return found
 
 
-def _gains(who: Legged, wanted: LeapMotion) -> tuple[float, float]:
+def _gains(who: LeggedStance, wanted: LeapMotion) -> tuple[float, float]:
     """What is left at the end of a stance of an error of place (1/s) and of velocity at its start.
 
     Over a foot that rests, the center of mass is off by x with x'' = x F / (m z), where force F and height z

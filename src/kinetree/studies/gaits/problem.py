@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.legs import Foot
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import (
     Effort,
@@ -30,8 +31,8 @@ from kinetree.motion.terms import (
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
 from kinetree.studies.gaits.schedule import Schedule, check_support, chosen_schedule
+from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.gaits.task import MOST_SEGMENTS, Gait, period_of
-from kinetree.studies.gaits.walker import AXES, Foot, Legged
 
 LARGEST = 3.0  # weights: of one contact point's push
 DEGREE = 3
@@ -43,7 +44,7 @@ CLEAR = 0.05  # of the leg's length: default clearance
 class GaitPlan:
     """A gait of a robot: who, what is asked, when feet touch, for how long."""
 
-    who: Legged
+    who: LeggedStance
     task: Gait
     schedule: Schedule
     period: float
@@ -77,7 +78,7 @@ class GaitPlan:
         return found
 
 
-def planned(who: Legged, task: Gait) -> GaitPlan:
+def planned(who: LeggedStance, task: Gait) -> GaitPlan:
     """The plan of a gait, checked: schedule with support, speed within reach."""
     schedule = chosen_schedule(task.schedule, [foot.body for foot in who.feet])
     check_support(schedule)

@@ -7,10 +7,11 @@ from typing import Any
 
 from typing_extensions import override
 
+from kinetree.analysis.legs import Foot
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.terms import TorqueCombination, UnknownForce
 from kinetree.motion.terms.contract import Constraint
-from kinetree.studies.gaits.walker import Foot, Legged
+from kinetree.studies.gaits.stance import LeggedStance
 
 
 class Unheld(TorqueCombination):
@@ -26,13 +27,20 @@ class Unheld(TorqueCombination):
         return (self.name,)
 
 
-def tangents(who: Legged) -> str:
+def tangents(who: LeggedStance) -> str:
     """The axes along the ground in which a robot moves: "x", or "xy"."""
     return who.forward if who.flat else who.forward + who.across
 
 
 def unknown_push(
-    who: Legged, foot: Foot, names: Sequence[str], across: str, *, largest: float, start: float, **common: Any
+    who: LeggedStance,
+    foot: Foot,
+    names: Sequence[str],
+    across: str,
+    *,
+    largest: float,
+    start: float,
+    **common: Any,
 ) -> list[Constraint]:
     """One force per contact point by ``names``, which only pushes, and one called ``across`` in their middle.
 

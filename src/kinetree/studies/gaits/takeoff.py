@@ -13,14 +13,14 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, momentum
 from kinetree.analysis.kinematics import jacobian
 from kinetree.errors import InputError
-from kinetree.studies.gaits.walker import AXES, Legged
+from kinetree.studies.gaits.stance import AXES, LeggedStance
 
 SMALL = 1e-9  # weight of all rates beside that of the trunk's rotation
 MET = 1e-6  # how well conditions are met
 TURNS = np.pi  # rad: a trunk that would rotate so far before the top of its flight cannot stay upright
 
 
-def takeoff_rates(who: Legged, led: list[str], speed: float) -> Array | None:
+def takeoff_rates(who: LeggedStance, led: list[str], speed: float) -> Array | None:
     """Rates (n_dof,) of standing on all feet with the center of mass rising at ``speed`` (m/s).
 
     Without angular momentum about it, and with the least rotation of the trunk; ``led`` coordinates move, and
@@ -53,7 +53,7 @@ def takeoff_rates(who: Legged, led: list[str], speed: float) -> Array | None:
     return rates if np.abs(gap).max() < MET * max(speed, 1.0) else None
 
 
-def check_takeoff(who: Legged, led: list[str], speed: float, flight: float) -> None:
+def check_takeoff(who: LeggedStance, led: list[str], speed: float, flight: float) -> None:
     """An error where the trunk would rotate half a turn before the top of a ``flight`` (s)."""
     rates = takeoff_rates(who, led, speed)
     if rates is None:

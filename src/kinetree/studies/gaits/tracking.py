@@ -11,14 +11,14 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.simulate import simulate
-from kinetree.studies.gaits.walker import AXES, Legged
+from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.trajectories.base import Trajectory
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT, Verdicts
 
 TILTS = 201  # samples of a path
 
 
-def upright_until(who: Legged, run: Result, path: Trajectory) -> int:
+def upright_until(who: LeggedStance, run: Result, path: Trajectory) -> int:
     """The last sample of a simulation before the trunk is down or tilted from what a path asks of it."""
     t, q = np.asarray(run.time.values), np.asarray(run.q.values)
     asked = np.stack([path.at(min(float(x), path.duration)).q for x in t])
@@ -29,7 +29,7 @@ def upright_until(who: Legged, run: Result, path: Trajectory) -> int:
     return int(fell[0]) if len(fell) else len(t) - 1
 
 
-def largest_tilt(who: Legged, path: Trajectory) -> float:
+def largest_tilt(who: LeggedStance, path: Trajectory) -> float:
     """By how much the trunk of a path tilts at most from where it starts (rad)."""
     q = np.stack([path.at(float(t)).q for t in np.linspace(0.0, path.duration, TILTS)])
     R = forward_kinematics(who.mechanism, q)[who.mechanism.links[0].body.name][0]
@@ -39,7 +39,7 @@ def largest_tilt(who: Legged, path: Trajectory) -> float:
 
 
 def tracked(
-    who: Legged, path: Trajectory, law: Any, ground: Ground | None, options: dict[str, Any]
+    who: LeggedStance, path: Trajectory, law: Any, ground: Ground | None, options: dict[str, Any]
 ) -> Result:
     """A simulation on the ground from the start of a path, under a law that follows it.
 

@@ -9,10 +9,11 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, momentum
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
+from kinetree.analysis.legs import Foot
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import Wrench
 from kinetree.studies.gaits.problem import GaitPlan
-from kinetree.studies.gaits.walker import AXES, Foot, Legged
+from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.sampled import SampledMotion
 
 
@@ -36,12 +37,12 @@ class Wanted(NamedTuple):
     force: Array  # (..., points, 3): the ground's force on each contact point
 
 
-def points_of(who: Legged) -> list[tuple[Foot, Array]]:
+def points_of(who: LeggedStance) -> list[tuple[Foot, Array]]:
     """All contact points: the foot and the place (3,) in its frame, foot by foot."""
     return [(foot, point) for foot in who.feet for point in foot.points]
 
 
-def point_motion(who: Legged, q: Array, qd: Array, qdd: Array) -> PointMotion:
+def point_motion(who: LeggedStance, q: Array, qd: Array, qdd: Array) -> PointMotion:
     """How the contact points of all feet move."""
     mechanism: Mechanism = who.mechanism
     poses = forward_kinematics(mechanism, q)
@@ -93,7 +94,7 @@ def between_rows(rows: Wanted, i: int, share: float, slide: int, on: Array) -> W
     )  # fmt: skip
 
 
-def wanted_rows(who: Legged, motion: SampledMotion) -> Wanted:
+def wanted_rows(who: LeggedStance, motion: SampledMotion) -> Wanted:
     """What a motion with the ground's loads on its feet asks for at its instants."""
     q, qd, qdd = motion.q, motion.qd, motion.qdd
     rate = momentum(who.mechanism, q, qd)[:, :3] / who.mechanism.mass
@@ -101,7 +102,7 @@ def wanted_rows(who: Legged, motion: SampledMotion) -> Wanted:
     return Wanted(q, qd, qdd, com, rate, points, _forces(who, motion.loads, len(q)))
 
 
-def _forces(who: Legged, pushes: list[Wrench], m: int) -> Array:
+def _forces(who: LeggedStance, pushes: list[Wrench], m: int) -> Array:
     """Forces on all contact points (m, points, 3); those in the middle of a foot are shared by its points."""
     up = AXES.index(who.up)
     found = []

@@ -115,9 +115,8 @@ def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Re
 
 
 def _actuated(work: Assignment) -> Any:
-    from kinetree.control.structure import actuated_joints
 
-    return actuated_joints(work.mechanism)
+    return work.mechanism.actuated
 
 
 TASK = Task(

@@ -87,8 +87,8 @@ def prepare(work: Assignment) -> Work:
     if table.schedule in LEAPS:
         return _leap(work, table, search)
     from kinetree.studies.gaits.problem import planned
+    from kinetree.studies.gaits.stance import legged_stance
     from kinetree.studies.gaits.task import Gait
-    from kinetree.studies.gaits.walker import legged
 
     asked: dict[str, Any] = {x: y for x, y in dict(table).items() if x not in SEARCH + LEAPING + OTHER}
     asked["limits"] = asked["limits"] or {}
@@ -98,7 +98,7 @@ def prepare(work: Assignment) -> Work:
         if table.touchdown is not None:
             asked["schedule"] = {"touchdown": table.touchdown, "duty": table.duty}
         task = Gait(**asked)
-        who = legged(work.mechanism, task.forward)
+        who = legged_stance(work.mechanism, task.forward)
         if task.schedule != "best":
             planned(who, task)
 
@@ -124,10 +124,10 @@ def _followed(work: Assignment, found: PredictedGait | Leap, count: int) -> Resu
 
 
 def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
-    from kinetree.studies.gaits.walker import legged
+    from kinetree.studies.gaits.stance import legged_stance
 
     with work.origin.blamed("gait"):
-        legged(work.mechanism, table.forward)
+        legged_stance(work.mechanism, table.forward)
 
     def run() -> Result:
         from kinetree.studies.gaits.leap import hop, jump

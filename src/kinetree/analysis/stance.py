@@ -11,8 +11,8 @@ from kinetree.algebra.rotation import rotation_about
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.inverse_kinematics import inverse_kinematics
 from kinetree.analysis.kinematics import Poses, forward_kinematics
+from kinetree.analysis.legs import Foot, Legged
 from kinetree.analysis.targets import Target
-from kinetree.control.walking.walker import Foot, Walker
 from kinetree.errors import ModelError
 from kinetree.state import independent_axes
 
@@ -20,12 +20,12 @@ BENT = (0.6, -0.6, 1.2, -1.2)  # rad: knees from which a standing posture is loo
 SPRAWL, STRETCH = 0.6, 0.9  # how far a foot may stand beside its hip, and how long its leg is then, in L
 LOWER = (1.0, 0.93, 0.86, 0.8)  # of the height that is asked for, where joints are at their limits there
 MARGIN = 0.15  # rad or m from the limits of joints in the legs
-BACKWARDS = 0.1  # in L, of both knees: so far behind the lines from hips to ankles knees bend backwards
+BACKWARDS = 0.1  # in L: so far behind the lines from hips to ankles knees bend backwards (iCub faces -x)
 SLACK = 0.02  # rad or m from the limits of other joints, such as those of arms
 SHIFT = 0.2  # in L: by how much feet stand ahead of their hips if the center of mass does
 
 
-def standing(walker: Walker, height: float, width: float, guess: Array | None = None) -> Array:
+def standing(walker: Legged, height: float, width: float, guess: Array | None = None) -> Array:
     """Coordinates (n_dof,) of a stance on level ground: hips ``height`` up, feet ``width`` apart (m)."""
     guesses = [_bent(walker, angle) for angle in BENT] if guess is None else [guess]
     best: list[Array] = []
@@ -44,17 +44,17 @@ def standing(walker: Walker, height: float, width: float, guess: Array | None = 
     return max(best, key=lambda q: round(_knee_forward(walker, q), 6))
 
 
-def sole_height(walker: Walker, foot: Foot, rotation: Array) -> float:
+def sole_height(walker: Legged, foot: Foot, rotation: Array) -> float:
     """Height of the ankle above the lowest point of the sole, with the foot as it is."""
-    return foot.radius - float(((foot.corners - foot.point) @ rotation.T @ walker.axes[-1]).min())
+    return foot.radius - float(((foot.points - foot.point) @ rotation.T @ walker.axes[-1]).min())
 
 
-def faces_back(walker: Walker, q: Array) -> bool:
+def faces_back(walker: Legged, q: Array) -> bool:
     """Whether a biped with soles that stands at q bends its knees backwards: it was built to walk that way.
 
-    >>> from kinetree.control.walking.walker import walker_of
+    >>> from kinetree.analysis.legs import legged
     >>> from kinetree.model import zoo
-    >>> robot = walker_of(zoo.spatial_biped())
+    >>> robot = legged(zoo.spatial_biped())
     >>> faces_back(robot, standing(robot, 0.88 * robot.leg, robot.hip_width))
     False
     """
@@ -64,7 +64,7 @@ def faces_back(walker: Walker, q: Array) -> bool:
 # ---- helpers ---------------------------------------------------------------------------------------------
 
 
-def _bent(walker: Walker, angle: float) -> Array:
+def _bent(walker: Legged, angle: float) -> Array:
     """The upright posture with bent legs, feet level: each second pitch bends, the others undo it.
 
     Joints of no leg are at zero, or as near to it as their limits allow.
@@ -84,7 +84,7 @@ def _bent(walker: Walker, angle: float) -> Array:
     return q
 
 
-def _within_limits(walker: Walker, q: Array) -> bool:
+def _within_limits(walker: Legged, q: Array) -> bool:
     tree, free = walker.mechanism.tree, independent_axes(walker.mechanism)
     room = np.minimum(MARGIN, 0.1 * (tree.upper[free] - tree.lower[free]))
     inside = (q >= tree.lower[free] + room) & (q <= tree.upper[free] - room)
@@ -93,7 +93,7 @@ def _within_limits(walker: Walker, q: Array) -> bool:
     return all(ok for name, ok in zip(names, inside, strict=True) if name in legs)
 
 
-def _obstacle(walker: Walker, guesses: list[Array], height: float, width: float) -> str:
+def _obstacle(walker: Legged, guesses: list[Array], height: float, width: float) -> str:
     """What prevents a stance: the limits of joints, or the lengths of the legs."""
     tree, axes = walker.mechanism.tree, independent_axes(walker.mechanism)
     low, high, best = tree.lower[axes], tree.upper[axes], ""
@@ -113,7 +113,7 @@ def _obstacle(walker: Walker, guesses: list[Array], height: float, width: float)
     return best or "its legs do not reach level ground there; give a posture near a standing one"
 
 
-def _stance(walker: Walker, start: Array, height: float, width: float, limits: bool = True) -> Array | None:
+def _stance(walker: Legged, start: Array, height: float, width: float, limits: bool = True) -> Array | None:
     """The stance nearest to a posture, or None."""
     mechanism, up, L = walker.mechanism, walker.axes[-1], walker.leg
     pose = forward_kinematics(mechanism, start)
@@ -136,7 +136,7 @@ def _stance(walker: Walker, start: Array, height: float, width: float, limits: b
             place = place + beside
             upwards = (STRETCH * L) ** 2 - float(beside @ beside)
             lowest = min(lowest, math.sqrt(max(upwards, (0.3 * L) ** 2)))
-        orientation = level if len(foot.corners) > 1 else None
+        orientation = level if len(foot.points) > 1 else None
         targets.append(Target(foot.body, position=place, point=foot.point, orientation=orientation))
     raised = start + _lift(walker, lowest - _hip_height(walker, start))
     inside = {name for foot in walker.feet for name in foot.joints}
@@ -145,7 +145,7 @@ def _stance(walker: Walker, start: Array, height: float, width: float, limits: b
     return found.q if bool(np.all(found.converged)) else None
 
 
-def _sprawl(walker: Walker, foot: Foot, upright: Poses) -> Array:
+def _sprawl(walker: Legged, foot: Foot, upright: Poses) -> Array:
     """How far a foot stands beside its hip in the upright posture (3,), shortened if it is far."""
     k, h = (walker.mechanism.body_index(name) for name in (foot.body, foot.hip))
     away = upright.position[k] + upright.rotation[k] @ foot.point - upright.position[h]
@@ -155,20 +155,20 @@ def _sprawl(walker: Walker, foot: Foot, upright: Poses) -> Array:
     return beside
 
 
-def _middle(walker: Walker, pose: Poses) -> Array:
+def _middle(walker: Legged, pose: Poses) -> Array:
     places = [pose.position[walker.mechanism.body_index(foot.hip)] for foot in walker.feet]
     middle: Array = np.mean(places, axis=0)
     return middle
 
 
-def _level(walker: Walker, foot: Foot, rotation: Array) -> Array:
+def _level(walker: Legged, foot: Foot, rotation: Array) -> Array:
     """The rotation nearest to the present one with the sole on level ground, toes forward."""
-    if len(foot.corners) < 2:
+    if len(foot.points) < 2:
         return rotation
     ahead, up = walker.axes[0], walker.axes[-1]
-    corners = foot.corners @ rotation.T
+    corners = foot.points @ rotation.T
     if walker.is_planar:
-        far = np.argsort(np.linalg.norm(foot.corners - foot.point, axis=1))
+        far = np.argsort(np.linalg.norm(foot.points - foot.point, axis=1))
         sole = corners[far[-1]] - corners[far[0]]
         left = walker.lateral
         angle = np.arctan2(left @ np.cross(sole, ahead), sole @ ahead)
@@ -184,7 +184,7 @@ def _level(walker: Walker, foot: Foot, rotation: Array) -> Array:
     return leveled
 
 
-def _hip_height(walker: Walker, q: Array) -> float:
+def _hip_height(walker: Legged, q: Array) -> float:
     mechanism = walker.mechanism
     pose = forward_kinematics(mechanism, q)
     heights = [walker.axes[-1] @ pose.position[mechanism.body_index(x.hip)] for x in walker.feet]
@@ -195,14 +195,14 @@ def _hip_height(walker: Walker, q: Array) -> float:
     return float(np.mean(heights)) - float(np.mean(soles))
 
 
-def _lift(walker: Walker, distance: float) -> Array:
+def _lift(walker: Legged, distance: float) -> Array:
     """A change of the base's coordinates (n_dof,) that moves the robot up by a distance (m)."""
     change = np.zeros(walker.mechanism.n_dof)
     change[walker.moving[: walker.n_base]] = distance * walker.slides[-1]
     return change
 
 
-def _knee_forward(walker: Walker, q: Array) -> float:
+def _knee_forward(walker: Legged, q: Array) -> float:
     """How far the knees lie in front of the lines from hips to ankles (m)."""
     pose, total = forward_kinematics(walker.mechanism, q), 0.0
     parents = {link.body.name: link.parent for link in walker.mechanism.links}

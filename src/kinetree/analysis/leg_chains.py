@@ -1,23 +1,57 @@
-"""Legs by topology: chains of bodies from the trunk to the outermost bodies with contact points."""
+"""Legs of a mechanism: given by the user, by names of joints, by topology, by axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.kinematics import axis_motion, forward_kinematics
-from kinetree.errors import InputError, ModelError, listed, unknown_name
+from kinetree.errors import InputError, ModelError, listed, texts, unknown_name
 from kinetree.model.body import WORLD
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.trajectories.legs import Leg
 
 DEEP = 0.6  # of the way from trunk to lowest foot, down to which a limb must reach to be a leg
 ALONG = 0.7  # cosine beyond which an axis counts as lateral, forward or upright
+
+
+@dataclass(frozen=True)
+class Leg:
+    """Which joints make a leg: names of degrees of freedom, and the contact points of its foot.
+
+    Hip pitch and knee turn about axes across the walk, and so does ``ankle_pitch`` if there is a foot to be
+    kept level; ``hip_roll``, which comes before the hip's pitch, and ``ankle_roll``, which comes after the
+    ankle's, turn about axes along the walk. Without an ankle the one contact point is the foot. ``knee_to``:
+    to which side the knee points.
+
+    >>> Leg("front left", "hip1.ry", "knee1", contact_points=("foot1",), hip_roll="hip1.rx").name
+    'front left'
+    """
+
+    name: str
+    hip_pitch: str
+    knee: str
+    contact_points: tuple[str, ...] = ()
+    hip_roll: str | None = None
+    ankle_pitch: str | None = None
+    ankle_roll: str | None = None
+    knee_to: Literal["front", "rear"] = "front"
+
+    def __post_init__(self) -> None:
+        texts(self.contact_points, f"leg '{self.name}': contact_points")
+        if self.knee_to not in ("front", "rear"):
+            raise InputError(f"leg '{self.name}': {unknown_name('side', self.knee_to, ('front', 'rear'))}")
+        if self.ankle_pitch is None and (self.ankle_roll is not None or len(self.contact_points) != 1):
+            raise InputError(
+                f"leg '{self.name}' has no ankle pitch, so its foot is one contact point and rolls with the "
+                f"shank; got the contact points {list(self.contact_points)} and ankle roll {self.ankle_roll}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +111,7 @@ def leg_chains(mechanism: Mechanism, legs: Sequence[Leg] | None = None) -> tuple
     return tuple(found)
 
 
-def found_legs(mechanism: Mechanism, chains: Sequence[LegChain], q: Array, axes: Array) -> tuple[Leg, ...]:
+def legs_by_axes(mechanism: Mechanism, chains: Sequence[LegChain], q: Array, axes: Array) -> tuple[Leg, ...]:
     """Legs with their joints distinguished by the directions of axes in a standing posture.
 
     Of the joints that rotate about the lateral axis the first is the pitch of the hip, the next the knee and
@@ -113,6 +147,45 @@ def found_legs(mechanism: Mechanism, chains: Sequence[LegChain], q: Array, axes:
                 pitch[2] if has_ankle else None,
                 after[0] if after else None,
             )
+        )
+    return tuple(legs)
+
+
+def has_named_legs(mechanism: Mechanism) -> bool:
+    """Whether joints are called hip1 and knee1, as in the zoo."""
+    return {"hip1", "knee1"} <= {link.joint.name for link in mechanism.links}
+
+
+def named_legs(mechanism: Mechanism) -> tuple[Leg, ...]:
+    """The legs of a mechanism whose joints are called hip1, knee1, ankle1, hip2, ... as in the zoo.
+
+    >>> from kinetree.model import zoo
+    >>> [leg.hip_pitch for leg in named_legs(zoo.quadruped())]
+    ['hip1.ry', 'hip2.ry', 'hip3.ry', 'hip4.ry']
+    """
+    expect_mechanism(mechanism)
+    links = {link.joint.name: link for link in mechanism.links}
+    legs: list[Leg] = []
+    while f"hip{len(legs) + 1}" in links and f"knee{len(legs) + 1}" in links:
+        number = str(len(legs) + 1)
+        hip, foot = links["hip" + number].joint, links.get("ankle" + number, links["knee" + number])
+        several = foot.joint.n_dof > 1
+        ankle = foot.joint.name if foot.joint.name.startswith("ankle") else None
+        legs.append(
+            Leg(
+                f"leg{number}",
+                hip_pitch=hip.name if hip.n_dof == 1 else f"{hip.name}.ry",
+                knee="knee" + number,
+                contact_points=tuple(x.name for x in mechanism.contact_points if x.body == foot.body.name),
+                hip_roll=None if hip.n_dof == 1 else f"{hip.name}.rx",
+                ankle_pitch=None if ankle is None else (f"{ankle}.ry" if several else ankle),
+                ankle_roll=f"{ankle}.rx" if ankle is not None and several else None,
+            )
+        )
+    if not legs:
+        raise InputError(
+            f"'{mechanism.name}' has no joints named hip1 and knee1; give its legs to "
+            "kinetree.trajectories.legged_gait(..., legs=[Leg(...), ...])"
         )
     return tuple(legs)
 

@@ -1,4 +1,4 @@
-"""A legged robot as a walking law sees it: trunk, hips, feet and lengths, found by topology."""
+"""Robots on feet: trunk, hips, feet and lengths, recognized by topology."""
 
 from __future__ import annotations
 
@@ -13,46 +13,61 @@ from kinetree.algebra.arrays import Array, vector
 from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import axis_motion, forward_kinematics
-from kinetree.control.structure import actuated_joints
+from kinetree.analysis.leg_chains import Leg, LegChain, alternating, leg_chains, reaching_down
 from kinetree.errors import InputError, ModelError, listed
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.tree import Integers
-from kinetree.trajectories.leg_chains import LegChain, alternating, leg_chains, reaching_down
-from kinetree.trajectories.legs import Leg
 
+LEVEL = 1e-9  # sine of the angle between forward and the horizontal plane
+# Thresholds in L, the length of the legs. Robots are named where one of them decided; the others hold for the
+# bipeds, quadrupeds and hexapods of the zoo and of the walkers' benchmark.
 ALIGNED = 1e-3  # how far the axes of a planar robot may be from the lateral direction
 ALONG = 0.7  # cosine beyond which two axes count as parallel
 POINT = 0.05  # extent of a sole, in L, below which a foot is a point
 CORNERS = 4  # contact points of a foot that are all of its sole; of more, the lowest are
 SOLE = 0.03  # height, in L, within which contact points of a foot belong to its sole
-FACE = 0.005  # distance, in L, from the face of a sole within which contact points of a foot belong to it
+FACE = 0.005  # distance, in L, from the face of a sole within which contact points belong to it (iCub's rim)
 ANKLE = 0.35  # distance, in L, of the last joint from the middle of a sole that it can rotate
 FLAT = 0.2  # height, in L, from which on few contact points of a foot are more than its sole
-ROUNDING, SLIGHT = 1e-13, 0.01  # eigenvalues of mass matrices that are no inertia; armature beside inertias
+ROUNDING, SLIGHT = 1e-13, 0.01  # eigenvalues that are no inertia (iCub's neck); armature beside inertias
 ALIKE = 1.5  # by how much the lengths of legs may differ
 
 
 @dataclass(frozen=True, eq=False)
 class Foot:
-    """A foot: its body, the ankle (or the foot itself) and the sole's corners (k, 3) in its frame.
+    """A foot: its body, the end of its leg and the corners of its sole, in the frame of the body.
 
-    ``radius`` (m) of a foot that is a ball; its point is the center then.
+    The leg ends in the ankle of a sole, and in the one contact point of other feet. ``radius`` (m) of a foot
+    that is a ball; its point is the center then.
     """
 
     body: str
-    point: Array
+    point: Array  # (3,) where the leg ends
     contact_points: tuple[str, ...]
-    corners: Array
+    points: Array  # (k, 3) corners of the sole
     radius: float
     hip: str  # the first body of its leg that the axis of the knee moves
     joints: tuple[str, ...]  # degrees of freedom of its leg
     bending: tuple[tuple[int, float], ...]  # coordinates parallel to the knee's, and their sense
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each of the points: those of the contact points, if these are all."""
+        if len(self.contact_points) == len(self.points):
+            return self.contact_points
+        return tuple(f"{self.body} {k + 1}" for k in range(len(self.points)))
+
+    @property
+    def middle(self) -> Array:
+        """Mean of the points (3,)."""
+        mean: Array = self.points.mean(axis=0)
+        return mean
+
 
 @dataclass(frozen=True, eq=False)
-class Walker:
-    """What a walking law must know of a robot with legs.
+class Legged:
+    """A robot on feet: what laws of walking and predicted gaits must know of it.
 
     ``axes`` (d, 3): rows forward, left and up, or forward and up of a planar robot. ``moving`` coordinates
     are those that the law thinks of, the base's ``n_base`` first; ``slides`` (d, n_base) takes the base's
@@ -87,7 +102,7 @@ class Walker:
     @property
     def has_soles(self) -> bool:
         """Whether feet are more than points."""
-        return all(len(foot.corners) > 1 for foot in self.feet)
+        return all(len(foot.points) > 1 for foot in self.feet)
 
     @property
     def gravity(self) -> float:
@@ -100,13 +115,13 @@ class Walker:
         return np.cross(self.axes[-1], self.axes[0])
 
 
-def walker_of(
+def legged(
     mechanism: Mechanism,
     forward: ArrayLike = (1.0, 0.0, 0.0),
     legs: Sequence[Leg] | None = None,
     least: int = 2,
-) -> Walker:
-    """The walker in a mechanism: the root is its trunk; feet are the outermost bodies with contact points.
+) -> Legged:
+    """The robot on feet in a mechanism: its root is the trunk, outermost bodies with contact points are feet.
 
     It has ``least`` legs or more.
     """
@@ -130,10 +145,10 @@ def walker_of(
     places = [_place(mechanism, upright, foot.hip) for foot in feet]
     groups = alternating(places, left, ahead)
     axes, base_moves, slides, turns = _directions(mechanism, base, upright, ahead, left, up, feet)
-    others = np.flatnonzero(actuated_joints(mechanism))
+    others = np.flatnonzero(mechanism.actuated)
     others = others[others >= base.joint.n_dof]
     across = [float(left @ x) for x in places]
-    return Walker(
+    return Legged(
         mechanism,
         tuple(feet),
         (_members(groups, 0), _members(groups, 1)),
@@ -161,6 +176,17 @@ def walking_directions(mechanism: Mechanism, forward: ArrayLike) -> tuple[Array,
     if not np.linalg.norm(ahead) > 0.0:
         raise InputError(f"forward must have a horizontal part, got {np.asarray(forward).tolist()}")
     return up, ahead / float(np.linalg.norm(ahead))
+
+
+def walking_axes(mechanism: Mechanism, forward: ArrayLike) -> Array:
+    """Columns forward, left, up (3, 3); up is against gravity."""
+    up, ahead = walking_directions(mechanism, forward)
+    given = vector(forward, 3, "forward")
+    if abs(given @ up) > LEVEL * float(np.linalg.norm(given)):
+        raise InputError(
+            f"forward must be a horizontal direction, got {given.tolist()} with up {up.tolist()}"
+        )
+    return np.column_stack([ahead, np.cross(up, ahead), up])
 
 
 # ---- helpers ---------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
-from kinetree.control.walking.standing import standing
-from kinetree.control.walking.walker import Walker, walker_of
+from kinetree.analysis.legs import Foot, Legged, legged
+from kinetree.analysis.stance import standing
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -29,32 +29,7 @@ INDEPENDENT = 1e-3  # singular values below this beside the largest: rows that s
 
 
 @dataclass(frozen=True, eq=False)
-class Foot:
-    """A foot: its body, contact points (k, 3) in its frame with their names, the hip's body.
-
-    ``radius`` (m) of a foot that is a ball; its point is the center then.
-    """
-
-    body: str
-    names: tuple[str, ...]
-    points: Array
-    hip: str
-    radius: float = 0.0
-
-    @property
-    def end(self) -> Array:
-        """Where the leg ends (3,) in the body's frame: in the joint of a sole, else in the contact point."""
-        return np.zeros(3) if len(self.points) > 1 else self.middle
-
-    @property
-    def middle(self) -> Array:
-        """Mean of the contact points (3,) in the body's frame."""
-        mean: Array = self.points.mean(axis=0)
-        return mean
-
-
-@dataclass(frozen=True, eq=False)
-class Legged:
+class LeggedStance:
     """A mechanism with a floating root and feet, and how it stands on them: ``stance`` q (n_dof,)."""
 
     mechanism: Mechanism
@@ -90,7 +65,7 @@ class Legged:
         limits |= self.own_limits
         return {name: limit for name, limit in limits.items() if np.isfinite(limit)}
 
-    def limited(self, limits: Mapping[str, float] | str) -> Legged:
+    def limited(self, limits: Mapping[str, float] | str) -> LeggedStance:
         """The same robot with your own torque limits (N m) of some joints; "model": none."""
         if not isinstance(limits, Mapping):
             if limits != "model":
@@ -253,7 +228,7 @@ class Legged:
 
         They are interpolated between a few that are found; where legs bend no further, they stay.
         """
-        found = walker_of(self.mechanism, np.eye(3)[AXES.index(self.forward)], least=1)
+        found = legged(self.mechanism, np.eye(3)[AXES.index(self.forward)], least=1)
         deepest = float(np.clip(depth.max(), 0.0, DEEPEST * found.leg))
         up = self.mechanism.joint_index(self.slides(self.up))
         heights = self.crouch * found.leg - np.linspace(0.0, deepest, 5)
@@ -271,8 +246,8 @@ class Legged:
         q, k = self.stance.copy(), self.mechanism.joint_index(joint)
         q[k] += turned
         poses = forward_kinematics(self.mechanism, q)
-        away = poses[foot.body][1] + poses[foot.body][0] @ foot.end - poses[foot.hip][1]
-        ends = (jacobian(self.mechanism, q, foot.body, foot.end), jacobian(self.mechanism, q, foot.hip))
+        away = poses[foot.body][1] + poses[foot.body][0] @ foot.point - poses[foot.hip][1]
+        ends = (jacobian(self.mechanism, q, foot.body, foot.point), jacobian(self.mechanism, q, foot.hip))
         rate = (ends[0] - ends[1])[:3, k]
         return float(rate @ away) / max(float(np.linalg.norm(away)), SAME)
 
@@ -313,9 +288,9 @@ class Legged:
         return found
 
 
-def legged(
+def legged_stance(
     mechanism: Mechanism, forward: str = "x", crouch: float = CROUCH, stance: ArrayLike | None = None
-) -> Legged:
+) -> LeggedStance:
     """Feet and stance of a mechanism with legs; refused where there are none.
 
     It stands with its hips at ``crouch`` of the legs' length, unless a ``stance`` (n_dof,) is given.
@@ -331,13 +306,13 @@ def legged(
         raise InputError(
             f"gait: gravity {g.tolist()} must point down a world axis, normal to forward = {forward}"
         )
-    found = walker_of(mechanism, np.eye(3)[AXES.index(forward)], least=1)
+    found = legged(mechanism, np.eye(3)[AXES.index(forward)], least=1)
     if stance is None:
         return _arranged(found, standing(found, crouch * found.leg, found.hip_width), forward, up, crouch)
     return _arranged(found, vector(stance, mechanism.n_dof, "stance"), forward, up, crouch)
 
 
-def _arranged(found: Walker, stance: Array, forward: str, up: str, crouch: float) -> Legged:
+def _arranged(found: Legged, stance: Array, forward: str, up: str, crouch: float) -> LeggedStance:
     """Feet in the order of schedules."""
     mechanism = found.mechanism
     poses = forward_kinematics(mechanism, stance)
@@ -347,17 +322,10 @@ def _arranged(found: Walker, stance: Array, forward: str, up: str, crouch: float
         place = poses[foot.hip][1]
         return -round(float(ahead @ place), 6), -round(float(left @ place), 6)
 
-    feet = []
-    for foot in found.feet:
-        points = np.atleast_2d(foot.corners) if len(foot.corners) else np.atleast_2d(foot.point)
-        names = (
-            foot.contact_points
-            if len(foot.contact_points) == len(points)
-            else tuple(f"{foot.body} {k + 1}" for k in range(len(points)))
-        )
-        feet.append(Foot(foot.body, tuple(names), points, foot.hip, foot.radius))
-    held = _out_of_plane(mechanism, stance, [foot.body for foot in feet], left)
-    return Legged(mechanism, tuple(sorted(feet, key=order)), forward, up, held, found.leg, stance, crouch)
+    held = _out_of_plane(mechanism, stance, [foot.body for foot in found.feet], left)
+    return LeggedStance(
+        mechanism, tuple(sorted(found.feet, key=order)), forward, up, held, found.leg, stance, crouch
+    )
 
 
 def _out_of_plane(mechanism: Mechanism, q: Array, feet: list[str], left: Array) -> tuple[str, ...]:
