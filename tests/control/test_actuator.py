@@ -7,8 +7,7 @@ from scipy.linalg import expm
 import kinetree as kt
 from kinetree.control import PD, PID, ComputedTorque, FirstOrderActuator, TorqueTable
 from kinetree.simulation import stiffness
-from kinetree.simulation.options import read_options
-from kinetree.simulation.settings import Settings
+from kinetree.simulation.settings import Settings, read_options
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.torque import read_law
 

@@ -7,8 +7,7 @@ import kinetree as kt
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.control import PD, PID, ComputedTorque
 from kinetree.model.without import without_parameters
-from kinetree.simulation.options import read_options
-from kinetree.simulation.settings import Settings
+from kinetree.simulation.settings import Settings, read_options
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.torque import read_law
 

@@ -6,8 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.control import PD
 from kinetree.simulation.course import PATIENCE
-from kinetree.simulation.options import read_options
-from kinetree.simulation.settings import Settings
+from kinetree.simulation.settings import Settings, read_options
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.stiffness import eigenvalues, fastest_decay, nothing_decays, slopes
 from kinetree.simulation.system import System

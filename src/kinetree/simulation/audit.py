@@ -14,7 +14,7 @@ from kinetree.result.records import Check
 from kinetree.result.variables import Variable
 from kinetree.simulation.compiled.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.simulation.masses import Masses
-from kinetree.simulation.options import FIXED, Options
+from kinetree.simulation.settings import FIXED, Options
 from kinetree.simulation.torque import FITS, Prescription
 
 ROUNDING = 1e-14

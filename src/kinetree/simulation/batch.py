@@ -29,20 +29,25 @@ from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.judge import KEPT, PULSES, Judge, dust_layer, missed_pulses
+from kinetree.simulation.judge import KEPT, PULSES, dust_layer, missed_pulses
 from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_errors
-from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
-from kinetree.simulation.options import AUTO, FIXED, Options, read_options
 from kinetree.simulation.run import Mark, moved_on, new_integration, refuse_runaway
-from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
-from kinetree.simulation.setup import Surroundings, new_system, surroundings
+from kinetree.simulation.scenario import Scenario
+from kinetree.simulation.settings import (
+    AUTO,
+    FIXED,
+    Options,
+    Settings,
+    SettingsKeywords,
+    read_settings,
+    takes_settings,
+)
 from kinetree.simulation.step_check import check_step
-from kinetree.simulation.torque import Law, check_prescribed, read_law
+from kinetree.simulation.torque import check_prescribed, read_law
 from kinetree.state import Coordinates, coordinates, farthest, hint_at_degrees
 from kinetree.verdicts.finding import Finding, Findings, checks_of, motions_passed
 from kinetree.verdicts.limits import LimitWatch
-from kinetree.verdicts.margins import Verdicts, read_verdicts
 
 ROLLOUT = "rollout"
 PIECE = 100_000  # steps between two looks at whether a motion runs away
@@ -89,19 +94,18 @@ def simulate_batch(
     (8, 3, 4)
     """
     expect_mechanism(mechanism)
-    asked = read_settings(simulate_batch, settings, keywords)
-    if asked.method == AUTO:
-        asked = replace(asked, method="dop853" if ground is None else "dopri5")
-    options = read_options(asked, duration)
+    given = read_settings(simulate_batch, settings, keywords)
+    if given.method == AUTO:
+        given = replace(given, method="dop853" if ground is None else "dopri5")
+    free = Scenario.read(simulate_batch, mechanism, duration, settings=given)
+    options = free.options
     q, qd = _starts(mechanism, q0, qd0)
     check_room((len(q), len(options.times), 4 * mechanism.n_dof + 2))  # states and work, twice
     hint_at_degrees(mechanism, farthest(q), "q0")
-    check_closed(mechanism, q, qd, options.baumgarte)
-    around = surroundings(None, asked.loads, asked.stops, options.duration)
-    allowed = read_verdicts(asked.verdicts)
+    free.check_start(q, qd)
     count = available_cores() if threads is None else _threads(threads)
     varied = None if masses is None else read_masses(mechanism, masses, len(q))
-    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count, varied, allowed))
+    jobs = list(_jobs(free, q, qd, torque, controller, ground, count, varied))
     began = perf_counter()
     if count == 1 or len(jobs) == 1:
         found = list(map(_Job.run, jobs))
@@ -123,28 +127,24 @@ class _Job:
 
     def __init__(
         self,
-        mechanism: Mechanism,
-        law: Law,
-        around: Surroundings,
-        options: Options,
+        scenario: Scenario,
         rows: Any,
         q: Array,
         qd: Array,
         constant: Array | None,
         lanes: int,
         masses: Masses | None = None,
-        margins: Verdicts | None = None,
     ) -> None:
-        check_prescribed(mechanism, law, q[rows], qd[rows], options.duration)
-        varied = masses is not None and lanes > 1
-        self.system = new_system(mechanism, law, around, options, lanes=lanes, varied=varied)
+        options = scenario.options
+        check_prescribed(scenario.mechanism, scenario.law, q[rows], qd[rows], options.duration)
+        self.system = scenario.system(lanes=lanes, varied=masses is not None and lanes > 1)
         self.messages: tuple[str, ...] = ()
         if options.method in FIXED and len(rows):
-            alone = self.system if lanes == 1 else new_system(mechanism, law, around, options)
+            alone = self.system if lanes == 1 else scenario.system()
             start = alone.start_state(q[rows[0]], qd[rows[0]])[0]
-            self.messages = check_step(alone, around.ground, options, start)
-        watched = lanes == 1 and watches_locks(mechanism, options)
-        self.judge = Judge(margins or Verdicts(), law, around, mechanism)
+            self.messages = check_step(alone, scenario.around.ground, options, start)
+        watched = lanes == 1 and watches_locks(scenario.mechanism, options)
+        self.judge = scenario.judge
         self.limits: LimitWatch = self.judge.watch(len(q))
         self._looks = self.judge.stands and self.judge.sees_poses
         self._looked: list[tuple[Array, Array, Array]] = []  # ends of steps of the present run
@@ -153,7 +153,7 @@ class _Job:
         traced = self.limits.judges_motion or self.limits.judges_efforts or self._looks
         traced = traced or self.judge.may_miss_pulses
         self.integration = new_integration(
-            self.system, options, around.breaks(law), watched=watched, trace=self._take if traced else None
+            self.system, options, scenario.breaks, watched=watched, trace=self._take if traced else None
         )
         self._begun: list[tuple[int, Any]] = []  # rows of the trace at which runs begin, and their motions
         self._carried: Any = None  # motions of the run that a full trace has split
@@ -280,20 +280,20 @@ class _Job:
 
 
 def _jobs(
-    mechanism: Mechanism,
+    free: Scenario,
     q: Array,
     qd: Array,
     torque: Any,
     controller: Any,
     ground: Any,
-    around: Surroundings,
-    options: Options,
     threads: int,
     masses: Masses | None,
-    margins: Verdicts,
 ) -> Iterator[_Job]:
-    """Share the motions out: equal ones by fours in a few jobs, different ones each in its own."""
-    count = len(q)
+    """Share the motions out: equal ones by fours in a few jobs, different ones each in its own.
+
+    ``free`` is the scenario without a law and without a ground.
+    """
+    mechanism, options, count = free.mechanism, free.options, len(q)
     constant = None
     if isinstance(torque, np.ndarray | list) and _n_axes(torque) == 2:
         constant = coordinates(mechanism, torque, "torque")
@@ -314,13 +314,14 @@ def _jobs(
         cuts = [blocks * k // pieces * lanes for k in range(pieces + 1)]
         for k in range(pieces):
             rows = every[cuts[k] : cuts[k + 1]]
-            here = around._replace(ground=ground)
-            yield _Job(mechanism, law, here, options, rows, q, qd, constant, lanes, masses, margins)
+            scenario = replace(free, law=law, around=free.around._replace(ground=ground))
+            yield _Job(scenario, rows, q, qd, constant, lanes, masses)
         return
     for k in range(count):
         law = read_law(mechanism, torque, controller if controllers is None else controllers[k])
-        here = around._replace(ground=ground if grounds is None else grounds[k])
-        yield _Job(mechanism, law, here, options, every[k : k + 1], q, qd, constant, 1, masses, margins)
+        here = free.around._replace(ground=ground if grounds is None else grounds[k])
+        scenario = replace(free, law=law, around=here)
+        yield _Job(scenario, every[k : k + 1], q, qd, constant, 1, masses)
 
 
 def watches_locks(mechanism: Mechanism, options: Options) -> bool:

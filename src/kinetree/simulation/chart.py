@@ -15,7 +15,7 @@ from kinetree.analysis.inverse import joint_reactions
 from kinetree.errors import SimulationError
 from kinetree.simulation.audit import Energies, energies
 from kinetree.simulation.cut_law import LawFunction
-from kinetree.simulation.options import Trigger
+from kinetree.simulation.settings import Trigger
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law
 

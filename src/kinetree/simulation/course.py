@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.integrate.integration import EventRecord, Integration, Status
-from kinetree.simulation.options import AUTO, Options
+from kinetree.simulation.settings import AUTO, Options
 from kinetree.simulation.stiffness import is_stiff
 from kinetree.simulation.system import System
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.simulation.gimbal import lock_message
-from kinetree.simulation.options import FIXED, Options
+from kinetree.simulation.settings import FIXED, Options
 from kinetree.simulation.system import System
 
 FASTEST = 1e9  # rad/s or m/s: beyond it a simulation has diverged

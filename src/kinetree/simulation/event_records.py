@@ -12,7 +12,7 @@ from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import AXIS
 from kinetree.result.records import Event
 from kinetree.simulation.compiled.component import JOINT_LIMIT, LIMITS, Watched
-from kinetree.simulation.options import Options
+from kinetree.simulation.settings import Options
 from kinetree.simulation.system import System
 
 RECORD, RESTART, STOP, SWITCH = 0, 1, 2, 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,8 @@ from kinetree.model.tree import Flags
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Chart, Piece, SwitchedJoint, View, joined
 from kinetree.simulation.course import SwitchingIntegration
-from kinetree.simulation.options import Options, Trigger
+from kinetree.simulation.scenario import Scenario
+from kinetree.simulation.settings import Trigger
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
 
@@ -36,7 +37,6 @@ NEAR, CLOSE = 0.04, math.sin(math.radians(1.0)) ** 2  # squared sines of the ang
 REGULAR = 0.9  # |cosine| between first and third axis up to which a sequence is a good choice
 LOOK_AHEAD = np.linspace(0.0, 2.0 * np.pi, 49)  # rad of the present turning
 Sequences = tuple[str | None, ...]  # of each joint that can lock; None: the user's own
-NewSystem = Callable[[Mechanism, Law, Sequence[Trigger]], System]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,15 +162,13 @@ def obstacle(system: System, ball: LockingJoint, law: Law, stop_at: Sequence[str
 
 
 class Charts:
-    """The Euler sequences of one running simulation: which are in use, which were, what the user sees of it.
+    """The Euler sequences of one simulation: which are in use, which were, and what the user sees of them."""
 
-    ``new_system`` makes the right-hand side for other coordinates of the same mechanism.
-    """
-
-    def __init__(self, system: System, law: Law, options: Options, new_system: NewSystem) -> None:
-        self.home, self.law, self.options, self._new_system = system, law, options, new_system
+    def __init__(self, scenario: Scenario, events: Sequence[Trigger] = ()) -> None:
+        self.home = system = scenario.system(events)
+        self.law, self.options, self._scenario = scenario.law, scenario.options, scenario
         self.balls = balls_of(system)
-        self.margin = CLOSE if options.gimbal == "error" else NEAR
+        self.margin = CLOSE if self.options.gimbal == "error" else NEAR
         self.pieces: list[Piece] = []
         self.switches: list[Event] = []
         self._own: Sequences = (None,) * len(self.balls)
@@ -324,7 +322,7 @@ class Charts:
         view = View(Chart(joints), self.options.duration / (8.0 * len(self.options.times)))
         mechanism = _with_sequences(self.home.mechanism, self.balls, sequences)
         triggers = [view.trigger(trigger) for trigger in self.home.triggers]
-        return self._new_system(mechanism, view.law(self.law), triggers), view
+        return self._scenario.in_coordinates(mechanism, view.law(self.law), triggers), view
 
     def _user_state(self, y: Array) -> tuple[Array, Array]:
         """Positions and velocities (n,) of a state (size,) for the user."""

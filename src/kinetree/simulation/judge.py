@@ -25,7 +25,7 @@ from kinetree.result.verdict_names import (
 from kinetree.simulation.audit import energies
 from kinetree.simulation.chart import View
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.options import Options
+from kinetree.simulation.settings import Options
 from kinetree.simulation.setup import Surroundings
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law

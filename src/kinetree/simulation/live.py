@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,16 +21,20 @@ from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.loads import Loads, load_row, place_on_axis
-from kinetree.simulation.loops import check_closed
-from kinetree.simulation.options import AUTO, Options, Stops, Trigger, positive, read_options
 from kinetree.simulation.run import advance_through_locks, new_stretch
-from kinetree.simulation.settings import Method, Settings
-from kinetree.simulation.setup import new_system, surroundings
+from kinetree.simulation.scenario import Scenario
+from kinetree.simulation.settings import (
+    AUTO,
+    Method,
+    Settings,
+    Stops,
+    positive,
+)
 from kinetree.simulation.simulate import checked_start
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import chosen_method
-from kinetree.simulation.system import Observation, System
-from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
+from kinetree.simulation.system import Observation
+from kinetree.simulation.torque import check_beginning
 from kinetree.state import Coordinates, Wrench
 
 HOLD = 1.0 / 240.0  # s for which the force of a pull is held
@@ -88,17 +91,27 @@ class LiveSimulation:
     ) -> None:
         expect_mechanism(mechanism)
         self.mechanism = mechanism
-        settings = Settings(method=method, rtol=rtol, atol=atol, step=step)
-        self._options: Options = read_options(settings, LIKELY, "switch")
-        self._law: Law = read_law(mechanism, torque, controller)
-        self._around = surroundings(ground, (self._none(),), stops, LIKELY)
+        settings = Settings(
+            method=method, rtol=rtol, atol=atol, step=step, stops=stops, loads=(self._none(),)
+        )
+        self._scenario = Scenario.read(
+            LiveSimulation.__init__,
+            mechanism,
+            LIKELY,
+            torque=torque,
+            controller=controller,
+            ground=ground,
+            settings=settings,
+            gimbal="switch",
+        )
         self._start = checked_start(mechanism, q0, qd0)
+        self.method: str = method  # the present one
         self.reset()
 
     @property
     def ground(self) -> Ground | None:
         """The ground that contact points touch, if there is one."""
-        return self._around.ground
+        return self._scenario.around.ground
 
     def _none(self) -> Wrench:
         """A wrench that does nothing, on a body that can move."""
@@ -110,18 +123,13 @@ class LiveSimulation:
         """Begin again at t = 0, from the first state unless another one is given; nothing is pulled."""
         if q0 is not None:
             self._start = checked_start(self.mechanism, q0, qd0)
-        law, options = self._law, self._options
+        law, options = self._scenario.law, self._scenario.options
         check_beginning(law, *self._start)
-        check_prescribed(self.mechanism, law, *self._start, LIKELY)
-        check_closed(self.mechanism, *self._start, None)
-
-        def make(x: Mechanism, law: Law, events: Any = ()) -> System:
-            return new_system(x, law, self._around, replace(options, duration=1.0), tuple[Trigger, ...]())
-
-        self._charts = Charts(make(self.mechanism, law), law, options, make)
+        self._scenario.check_start(*self._start)
+        self._charts = Charts(self._scenario)
         self._y = self._charts.begin(*self._start)
         self._charts.system.close_loops(self._y)
-        self.messages = check_step(self._charts.system, self._around.ground, options, self._y[0])
+        self.messages = check_step(self._charts.system, self.ground, options, self._y[0])
         law.begin()
         method = options.method
         self.method = chosen_method(self._charts.system, options, self._y[0]) if method == AUTO else method
@@ -208,8 +216,7 @@ class LiveSimulation:
             self._go_on(end if self.pulled is None else min(end, self.t + HOLD))
 
     def _go_on(self, until: float) -> None:
-        charts, options = self._charts, self._options
-        breaks = self._around.breaks(self._law)
+        charts, options, breaks = self._charts, self._scenario.options, self._scenario.breaks
         course = new_stretch(charts.home, options, breaks, self.t, self._y, until, self.method)
         course.restart(context=charts.system.context.memory)
         status = advance_through_locks(course, charts, lambda t: None)

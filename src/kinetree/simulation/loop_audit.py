@@ -22,7 +22,7 @@ from kinetree.model.tree import Flags
 from kinetree.result.records import Check, Event
 from kinetree.simulation.compiled.cut_joints import CutJointForces
 from kinetree.simulation.compiled.loops import MOST_PASSAGES, ClosedLoops, Passage
-from kinetree.simulation.options import Options
+from kinetree.simulation.settings import Options
 from kinetree.simulation.system import System
 from kinetree.state import Wrench
 

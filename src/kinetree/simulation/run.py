@@ -27,8 +27,8 @@ from kinetree.simulation.event_records import (
 )
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts
 from kinetree.simulation.loop_audit import loop_drift, passage_events, passages
-from kinetree.simulation.options import AUTO, FIXED, Options
 from kinetree.simulation.progress import Progress
+from kinetree.simulation.settings import AUTO, FIXED, Options
 from kinetree.simulation.stiffness import chosen_method
 from kinetree.simulation.system import System
 

@@ -23,8 +23,8 @@ from kinetree.simulation.compiled.context import ContextParts
 from kinetree.simulation.cut_law import JointDrive
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.loads import Loads, LoadsGiven, place_on_axis, read_loads
-from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.python_law import PythonCutLaw, PythonLaw
+from kinetree.simulation.settings import Options, Stops, Trigger
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
 from kinetree.state import independent_axes

@@ -15,7 +15,6 @@ from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError
 from kinetree.integrate.integration import Steps
 from kinetree.kernels.ground import CONTACT
-from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
@@ -25,22 +24,27 @@ from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.judge import Judge, Recorder
+from kinetree.simulation.judge import Recorder
 from kinetree.simulation.loop_audit import closure_checks, loop_errors, passage_messages
-from kinetree.simulation.loops import check_closed
-from kinetree.simulation.options import Gimbal, Options, Trigger, positive, read_options
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.run import Run, integrate
-from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
-from kinetree.simulation.setup import Surroundings, new_system, surroundings
+from kinetree.simulation.scenario import Scenario
+from kinetree.simulation.settings import (
+    Gimbal,
+    Options,
+    Settings,
+    SettingsKeywords,
+    Trigger,
+    positive,
+    takes_settings,
+)
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
-from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
+from kinetree.simulation.torque import check_beginning
 from kinetree.simulation.warned import AccuracyWarning, VerdictWarning
 from kinetree.state import Coordinates, coordinates, hint_at_degrees
 from kinetree.verdicts.finding import checks_of
-from kinetree.verdicts.margins import read_verdicts
 
 FEW = 50  # outputs: of fewer, the energy exchanged is looked up at the ends of steps
 CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
@@ -96,39 +100,41 @@ def simulate(
     >>> fall.q.shape, fall.audit["energy_balance"].passed
     ((201, 4), True)
     """
-    expect_mechanism(mechanism)
-    asked = read_settings(simulate, settings, keywords)
-    options = read_options(asked, duration, gimbal, stop_at)
+    scenario = Scenario.read(
+        simulate,
+        mechanism,
+        duration,
+        torque=torque,
+        controller=controller,
+        ground=ground,
+        settings=settings,
+        keywords=keywords,
+        gimbal=gimbal,
+        stop_at=stop_at,
+    )
+    options, breaks = scenario.options, scenario.breaks
     check_room((len(options.times), 6 * mechanism.n_dof))  # states, twice, accelerations, torques
     start = checked_start(mechanism, q0, qd0)
-    law = read_law(mechanism, torque, controller)
-    check_beginning(law, *start)
-    check_prescribed(mechanism, law, *start, options.duration)
-    around = surroundings(ground, asked.loads, asked.stops, options.duration)
-
-    def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
-        return new_system(x, law, around, options, events)
-
-    judge = Judge(read_verdicts(asked.verdicts), law, around, mechanism)
+    check_beginning(scenario.law, *start)
+    scenario.check_start(*start)
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
-    system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
-    charts = Charts(system, law, options, make)
-    check_closed(mechanism, *start, options.baumgarte)
+    charts = Charts(scenario, (events,) if isinstance(events, Trigger) else tuple(events))
     y0 = charts.begin(*start)
     charts.system.close_loops(y0)
     _check_inertia(charts.system, y0[0])
     stated = check_step(charts.system, ground, options, y0[0])
-    law.begin()
-    breaks = around.breaks(law)
-    recorder = Recorder(judge, breaks, is_coarse=len(options.times) < FEW)
+    scenario.law.begin()
+    recorder = Recorder(scenario.judge, breaks, is_coarse=len(options.times) < FEW)
     trace = _trace(recorder, charts) if recorder.is_needed else None
     began = perf_counter()
     with shown_progress(progress, options.duration) as tell:
         run = integrate(charts, y0, options, breaks, tell, trace)
     seconds = perf_counter() - began
     run.messages = (*stated, *run.messages)
-    stated_settings = _settings(mechanism, law, around, options) | {"method": run.method}
-    result = _result(system, ground, run, stated_settings, reactions, tolerance, options, seconds, recorder)
+    stated_settings = _settings(scenario) | {"method": run.method}
+    result = _result(
+        charts.home, ground, run, stated_settings, reactions, tolerance, options, seconds, recorder
+    )
     if run.failed:
         _fail(run, result)
     _warn(result)
@@ -168,19 +174,15 @@ def checked_start(mechanism: Mechanism, q0: Coordinates, qd0: Coordinates | None
     return q, qd
 
 
-def _settings(
-    mechanism: Mechanism,
-    law: Law,
-    around: Surroundings,
-    options: Options,
-) -> dict[str, Any]:
-    stated = options.settings() | {"law": law.name}
+def _settings(scenario: Scenario) -> dict[str, Any]:
+    law, around = scenario.law, scenario.around
+    stated = scenario.options.settings() | {"law": law.name}
     if law.name == "constant":
         stated["torque"] = law.constant.tolist()
     if law.settings is not None:
         stated["controller"] = law.settings
     if around.ground is not None:
-        stated["ground"] = around.ground.settings(mechanism)
+        stated["ground"] = around.ground.settings(scenario.mechanism)
     if around.stops is not None:
         stated["stops"] = {"stiffness": around.stops.stiffness, "damping": around.stops.damping}
     return stated | {"loads": around.loads.settings()}

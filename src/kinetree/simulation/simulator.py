@@ -10,26 +10,27 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError
 from kinetree.integrate.integration import Integration, Status
-from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.judge import Judge, Recorder
-from kinetree.simulation.loops import check_closed
-from kinetree.simulation.options import AUTO, Options, read_options
+from kinetree.simulation.judge import Recorder
 from kinetree.simulation.run import CUTS, Mark, moved_on, new_integration, refuse_runaway
-from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
-from kinetree.simulation.setup import new_system, surroundings
+from kinetree.simulation.scenario import Scenario
+from kinetree.simulation.settings import (
+    AUTO,
+    Method,
+    Settings,
+    SettingsKeywords,
+    takes_settings,
+)
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
-from kinetree.simulation.torque import check_prescribed, read_law
 from kinetree.state import Coordinates, coordinates, hint_at_degrees
 from kinetree.verdicts.finding import checks_of
-from kinetree.verdicts.margins import read_verdicts
 
 LOOK = 1000  # steps before a look at stiffness
 
@@ -75,16 +76,19 @@ class Simulator:
         settings: Settings | None = None,
         **keywords: Unpack[SettingsKeywords],
     ) -> None:
-        expect_mechanism(mechanism)
-        self.mechanism = mechanism
-        asked = read_settings(Simulator.__init__, settings, keywords)
-        self.options: Options = read_options(asked, duration)
-        law = read_law(mechanism, torque, controller)
-        around = surroundings(ground, asked.loads, asked.stops, self.options.duration)
-        self.system: System = new_system(mechanism, law, around, self.options)
-        self.ground, self._is_checked = ground, False
-        self._breaks, self._law = around.breaks(law), law
-        self._judge = Judge(read_verdicts(asked.verdicts), law, around, mechanism)
+        self._scenario = scenario = Scenario.read(
+            Simulator.__init__,
+            mechanism,
+            duration,
+            torque=torque,
+            controller=controller,
+            ground=ground,
+            settings=settings,
+            keywords=keywords,
+        )
+        self.mechanism, self.options, self.ground = mechanism, scenario.options, ground
+        self.system: System = scenario.system()
+        self._is_checked, self._breaks, self._law = False, scenario.breaks, scenario.law
         self._start: Array | None = None  # of the last run
         self._last: Array | None = None  # states of the last run
         self._integration: Integration | None = None
@@ -97,7 +101,7 @@ class Simulator:
             f"samples, method {getattr(self, 'method', AUTO)}, law {self._law.name})"
         )
 
-    def _prepare(self, method: str) -> Integration:
+    def _prepare(self, method: Method) -> Integration:
         """The integration by a method, for all runs to come."""
         options = replace(self.options, method=method)
         self._integration = new_integration(self.system, options, self._breaks)
@@ -124,8 +128,7 @@ class Simulator:
         for given, what in ((q, "q0"), (qd, "qd0"), (tau, "torque")):
             if given.ndim != 1:
                 raise InputError(f"{what} must have shape ({n},), that of one state, got shape {given.shape}")
-        check_closed(self.mechanism, q, qd, self.options.baumgarte)
-        check_prescribed(self.mechanism, self._law, q, qd, self.options.duration)
+        self._scenario.check_start(q, qd)
         self.system.set_constant(tau)
         start = self.system.start_state(q, qd)
         self.system.close_loops(start)
@@ -174,7 +177,7 @@ class Simulator:
         """
         if self._last is None or self._start is None:
             raise InputError("audit checks the last successful run of a Simulator, and there is none")
-        recorder = Recorder(self._judge, self._breaks)
+        recorder = Recorder(self._scenario.judge, self._breaks)
         if recorder.is_needed:
             self._record(recorder)
         states, at, times = self._last, self.system.at, self.options.times

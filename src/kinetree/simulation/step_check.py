@@ -9,7 +9,7 @@ from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.errors import InputError
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.options import FIXED, Options
+from kinetree.simulation.settings import FIXED, Options
 from kinetree.simulation.stiffness import LIMITS, eigenvalues, slopes
 from kinetree.simulation.system import System
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.torque_law import AXIS, NO_MODEL
-from kinetree.simulation.options import Options
+from kinetree.simulation.settings import Method, Options
 from kinetree.simulation.system import RATES, System
 
 # on the negative real axis
@@ -96,7 +96,7 @@ def steps_of_radau(options: Options) -> float:
     return float((1e-8 / options.rtol) ** 0.2)
 
 
-def chosen_method(system: System, options: Options, y: Array) -> str:
+def chosen_method(system: System, options: Options, y: Array) -> Method:
     """What "auto" means for a start in the state y (size,): explicit unless stability asks for many steps."""
     explicit = explicit_method(system)
     if nothing_decays(system):
@@ -105,7 +105,7 @@ def chosen_method(system: System, options: Options, y: Array) -> str:
     return "radau" if steps > STIFF_AT_START * max(1.0, steps_of_radau(options)) else explicit
 
 
-def explicit_method(system: System) -> str:
+def explicit_method(system: System) -> Method:
     """Of high order where all is smooth."""
     return "dopri5" if len(system.parts.points) else "dop853"
 

@@ -83,7 +83,7 @@ class Assignment:
 
     def times(self, duration: float) -> Array:
         """The times of the output (s)."""
-        from kinetree.simulation.options import output_times
+        from kinetree.simulation.settings import output_times
 
         output = self.output
         if output.times is not None and output.samples is not None:

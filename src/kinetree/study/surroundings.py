@@ -134,7 +134,7 @@ def _load(
 
 def events(work: Assignment) -> list[Any]:
     """What is watched for."""
-    from kinetree.simulation.options import Trigger
+    from kinetree.simulation.settings import Trigger
 
     found = []
     for k, row in enumerate(work.tables.event):
@@ -168,7 +168,7 @@ def _soil(table: SoilTable) -> Any:
 
 
 def _stops(work: Assignment) -> Any:
-    from kinetree.simulation.options import Stops
+    from kinetree.simulation.settings import Stops
 
     with work.origin.blamed("stops"):
         return Stops(**dict(work.tables.stops))

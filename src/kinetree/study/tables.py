@@ -15,7 +15,7 @@ from kinetree.formats.file_values import Angle, Number, Vector
 from kinetree.formats.schema import GraphBodyTable, MechanismTable, TerrainTable
 from kinetree.formats.schema_parts import Table
 from kinetree.model import zoo
-from kinetree.simulation.options import METHODS
+from kinetree.simulation.settings import METHODS
 from kinetree.study.kinds import CONTROLLERS, TOOL_TIMINGS, TRAJECTORIES, for_editors
 from kinetree.study.sweep_tables import SweepTable
 from kinetree.study.values import (

@@ -16,7 +16,7 @@ from kinetree.control.model_based import GravityCompensation
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.live import LiveSimulation
-from kinetree.simulation.options import Stops
+from kinetree.simulation.settings import Stops
 from kinetree.viewer.run_panel import FREE, GIVEN, OWN, Given, Request, ground_of
 
 BANDWIDTH, DAMPING = 8.0, 0.7  # rad/s and share of critical damping of joints that hold a pose
