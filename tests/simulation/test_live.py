@@ -24,6 +24,15 @@ def test_pieces_are_the_whole():
     np.testing.assert_allclose(live.qd, whole.qd.values[-1], atol=1e-5)
 
 
+def test_observed_torques_of_a_sampled_law_are_the_present_ones():
+    law = kt.control.SampledLaw(lambda t, q, qd: np.array([np.sin(t), 0.0]), period=0.01)
+    live = LiveSimulation(kt.zoo.two_link(), [0.3, 0.2], controller=law)
+    for duration in (0.505, 1.0, 10.0):
+        live.advance(duration)
+        last = 0.01 * np.floor(live.t / 0.01)
+        np.testing.assert_allclose(live.observe().tau[0, 0], [np.sin(last), 0.0], atol=1e-12)
+
+
 @pytest.mark.parametrize("piece", [0.03, 0.1 / 3])
 def test_a_sampled_law_keeps_its_instants(piece):
     """Pieces end at sampling instants or between them; torques stay as they are held."""

@@ -232,7 +232,7 @@ class LiveSimulation:
 
     def observe(self) -> Observation:
         """Torques, accelerations and contact in the present state, in the coordinates in use."""
-        return self._charts.system.observe(np.array([self.t]), self._y[None])
+        return self._charts.system.observe(np.array([self.t]), self._y[None], present=True)
 
     @property
     def contact_forces(self) -> dict[str, Array]:

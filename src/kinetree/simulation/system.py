@@ -20,8 +20,8 @@ from kinetree.result.variables import KNOWN, Variable
 from kinetree.simulation.compiled.component import StateLayout
 from kinetree.simulation.compiled.context import HEADER, Context, ContextParts
 from kinetree.simulation.loads import Loads
-from kinetree.simulation.options import Trigger
 from kinetree.simulation.python_law import POINTER, numbers_at
+from kinetree.simulation.settings import Trigger
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench, independent_axes
 
@@ -180,8 +180,11 @@ class System:
                 y[:, self.at.places[part.name]] = part.start()
         return y
 
-    def observe(self, times: Array, states: Array) -> Observation:
-        """The law's torques, accelerations and contact at times (k,) and states (k, lanes, size)."""
+    def observe(self, times: Array, states: Array, *, present: bool = False) -> Observation:
+        """The law's torques, accelerations and contact at times (k,) and states (k, lanes, size).
+
+        A sampled law's torques are those of the last instant before each time, or the ``present`` ones.
+        """
         from kinetree.simulation.compiled.observe import observe
 
         k, n, points = len(times), self.n_axes, len(self.parts.points)
@@ -189,7 +192,7 @@ class System:
         rates, tau = np.zeros_like(flat), np.zeros((k, self.lanes * n))
         contact = np.zeros((k, self.lanes * CONTACT * points))
         start, parts = self.context.start, self.parts
-        places = (start["tau"], start["contact"], start["held"], start["log"], parts.n_log)
+        places = (start["tau"], start["contact"], start["held"], start["log"], 0 if present else parts.n_log)
         memory = self.context.memory
         with self.by_state():
             done = observe()(

@@ -18,14 +18,15 @@ def observe() -> Any:
 
     It answers how many states were done. ``places`` are the starts of tau, contact, held and log in the
     context, and the number of logged instants; rows of the matrices belong to the times, all lanes in one
-    row. With a period the held torques are those of the last sampling instant.
+    row. With a period the held torques are those of the last sampling instant, or,
+    with no logged instants, those in the context.
     """
 
     def run(rates, context, memory, places, period, times, states, rates_out, tau, contact):
         tau_at, contact_at, held_at, log_at, n_log = places
         width, wide = tau.shape[1], contact.shape[1]
         for k in range(len(times)):
-            if period > 0.0:
+            if period > 0.0 and n_log > 0:
                 instant = min(int(times[k] / period + 1e-9), n_log - 1)
                 for i in range(width):
                     memory[held_at + i] = memory[log_at + instant * width + i]
