@@ -8,9 +8,9 @@ from .ground import Region as Region
 from .ground import Soil as Soil
 from .judge import Verdicts as Verdicts
 from .live import LiveSimulation as LiveSimulation
+from .settings import Settings as Settings
 from .settings import Stops as Stops
 from .settings import Trigger as Trigger
-from .settings import Settings as Settings
 from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator
 from .warned import AccuracyWarning as AccuracyWarning
