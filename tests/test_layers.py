@@ -145,7 +145,7 @@ COMPILED = (
     "integrate",
     "simulation/compiled",
     "motion/compiled",
-    "control/walking/compiled",
+    "control/whole_body/compiled",
     "analysis/loops/machine",
 )  # folders that are stamped as a whole
 

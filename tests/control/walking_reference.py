@@ -6,9 +6,9 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.algebra.rotation import rotation_about
-from kinetree.control.walking.compiled import footholds as F
-from kinetree.control.walking.compiled import tasks as S
-from kinetree.control.walking.compiled.least_squares import SMALL_ACCELERATION, SMALL_FORCE, SOFT
+from kinetree.control.whole_body.compiled import footholds as F
+from kinetree.control.whole_body.compiled import tasks as S
+from kinetree.control.whole_body.compiled.tasks import SMALL_ACCELERATION, SMALL_FORCE, SOFT
 
 
 class Seen:

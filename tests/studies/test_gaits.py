@@ -7,13 +7,13 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
+from kinetree.analysis.legged_stance import legged_stance
+from kinetree.control.whole_body.reference import point_motion
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.studies.checks import momentum_rate
 from kinetree.studies.gaits.leaping import gains
 from kinetree.studies.gaits.problem import gait_problem, planned
-from kinetree.studies.gaits.stance import legged_stance
 from kinetree.studies.gaits.takeoff import takeoff_rates
-from kinetree.studies.gaits.wanted import point_motion
 from kinetree.studies.sampled import SampledMotion
 from kinetree.study.new_walker import walker_lines
 

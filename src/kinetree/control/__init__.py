@@ -14,6 +14,7 @@ from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
 from kinetree.control.walking import WalkingLaw
+from kinetree.control.whole_body.task import JointTask, OrientationTask, PointTask, TaskRows
 from kinetree.other_names import names_of
 
 __all__ = [
@@ -28,11 +29,15 @@ __all__ = [
     "FirstOrderActuator",
     "Gains",
     "GravityCompensation",
+    "JointTask",
     "ModelActuators",
+    "OrientationTask",
     "Phase",
     "Phases",
+    "PointTask",
     "Prescribed",
     "SampledLaw",
+    "TaskRows",
     "TorqueTable",
     "WalkingLaw",
     "gains",

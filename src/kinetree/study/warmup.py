@@ -124,7 +124,7 @@ def _loop_pieces() -> Iterator[Piece]:
 
 def _prediction_pieces() -> Iterator[Piece]:
     """The inner functions of predictions and of their solver, and the walking law."""
-    from kinetree.control.walking.compiled.tick import compiled_tick
+    from kinetree.control.whole_body.compiled.tick import compiled_tick
     from kinetree.motion.compiled import assembly, blocks, condensed, points
 
     for room in (assembly, blocks, condensed, points):

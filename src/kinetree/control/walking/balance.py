@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,17 @@ from kinetree.analysis.legs import Legged
 from kinetree.control.sampled import ContactReading
 from kinetree.control.structure import effort_limits
 from kinetree.control.walking.command import Command
-from kinetree.control.walking.compiled.least_squares import SMALL_FORCE
-from kinetree.control.walking.compiled.memory import new_bodies, new_walk
-from kinetree.control.walking.compiled.tasks import ROW
-from kinetree.control.walking.compiled.tick import compiled_tick
 from kinetree.control.walking.diary import Diary
 from kinetree.control.walking.gait import GaitNumbers
 from kinetree.control.walking.tables import axis_table, body_table, paths
+from kinetree.control.whole_body.compiled.least_squares import ROW
+from kinetree.control.whole_body.compiled.memory import new_bodies, new_walk
+from kinetree.control.whole_body.compiled.tasks import BUSY, ON_POSTURE, SMALL_ACCELERATION, SMALL_FORCE, SOFT
+from kinetree.control.whole_body.compiled.tick import compiled_tick
+from kinetree.control.whole_body.task import Task, TaskRows
 from kinetree.errors import InputError, StopSimulation
 from kinetree.kernels.kinematics import KINEMATICS
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 
 STRONGEST = 0.8  # torque, in m g L
@@ -40,8 +43,12 @@ class Balance:
         most: Array | None = None,
         wanted: Command | None = None,
         late: tuple[int, float] = (0, 0.0),
+        tasks: Sequence[Task] = (),
     ) -> None:
         """``late``: how many ticks pass before a torque acts, and the period (s)."""
+        self._tasks = tuple(tasks)
+        rest = np.zeros(walker.mechanism.n_dof)
+        more = len(self._more(walker.mechanism, 0.0, rest, rest).aim)  # names in tasks are checked as well
         self.walker, self.gait, self.late = walker, gait, late
         self.asked = Command(None, 0.0) if wanted is None else wanted
         self.most = usual_limits(walker) if most is None else most
@@ -50,7 +57,7 @@ class Balance:
         inside = {mechanism.joint_index(name) for foot in walker.feet for name in foot.joints}
         others = [k for k in walker.moving[walker.n_base :] if k not in inside]
         rows, forces = 8 + 6 * feet + n, 3 * feet + 1
-        size = len(walker.moving) + forces + walker.n_base + rows
+        size = len(walker.moving) + forces + walker.n_base + rows + more
         axes, moves = np.zeros((3, 3)), np.zeros((3, 3))
         d = len(walker.axes)
         kept = [0, 2] if walker.is_planar else [0, 1, 2]
@@ -58,12 +65,18 @@ class Balance:
         moves[kept, :d] = walker.slides[:, :d] / mechanism.mass
         legs = np.array([k in inside for k in range(n)], np.int64)
         self._rest = np.zeros(mechanism.tree.n)
+        self._unknowns = np.zeros(size)  # accelerations and forces of the last tick
+        self._others, self._posture = np.array(others, np.int64), np.full((2, len(others)), ON_POSTURE)
         self._fixed = (
             axes, moves, axes @ mechanism.gravity, np.ascontiguousarray(walker.turns, float),
             np.ascontiguousarray(walker.moving, np.int64), axis_table(mechanism), paths(walker),
-            np.array(others, np.int64), np.zeros(len(others)), SMALL_FORCE / (0.1 * mechanism.mass),
-            np.zeros((feet + 1, 6, n)), np.zeros((rows, ROW)), np.zeros((forces, n)), np.zeros(forces),
-            np.zeros((size, size)), np.zeros(size), np.zeros(len(walker.moving)),
+            self._others, self._posture,
+            np.array([SMALL_ACCELERATION, SMALL_FORCE / (0.1 * mechanism.mass), SOFT]),
+            np.zeros((feet + 1, 6, n)), np.zeros((rows, ROW)),
+        )  # fmt: skip
+        self._room = (
+            np.zeros((forces, n)), np.zeros(forces),
+            np.zeros((size, size)), self._unknowns, np.zeros(len(walker.moving)),
             np.zeros((9, max(n, 3))), np.array(self.most, float), legs,
         )  # fmt: skip
         self._places: dict[tuple[str, ...], Integers] = {}
@@ -82,7 +95,7 @@ class Balance:
             "in_plane": walker.is_planar, "biped": walker.is_biped, "soles": walker.has_soles,
             "sideways": walker.steps_sideways,
             "feet": len(walker.feet), "n": len(walker.moving), "n_base": walker.n_base,
-            "others": len(self._fixed[7]),
+            "others": len(self._others),
         }  # fmt: skip
         for name, value in given.items():
             self._walk[name] = value
@@ -109,15 +122,19 @@ class Balance:
         """Torques (n_dof,) from the measured state and the forces on the feet."""
         mechanism = self.walker.mechanism
         q, qd = self._foreseen(np.array(q, float), np.array(qd, float))
+        more = self._more(mechanism, t, q, qd)
+        if self._tasks:
+            moved = more.coefficients[:, self._others].any(axis=0)
+            self._posture[1] = np.where(moved, BUSY * ON_POSTURE, ON_POSTURE)
         self._law(
             self._walk, self._bodies, t, self.asked.speed_at(t, self._speed), self.asked.heading_at(t), q, qd,
             mass_matrix(mechanism, q), bias_torque(mechanism, q, qd), self._kinematics(q, qd),
             np.array(contact.force), self._feet_of(contact), np.array(contact.velocity), *self._fixed,
-            self._wanted, self._tau,
+            more.dense(), *self._room, self._wanted, self._tau,
         )  # fmt: skip
         if self.late[0]:
             accelerations = np.zeros(len(q))
-            accelerations[self.walker.moving] = self._fixed[15][: len(self.walker.moving)]
+            accelerations[self.walker.moving] = self._unknowns[: len(self.walker.moving)]
             self._coming.append(accelerations)
         if self.diary.has_fallen(t, self.walk):
             raise StopSimulation(str(self.diary.explanation()))
@@ -136,6 +153,10 @@ class Balance:
         return self.diary.statistics()
 
     # ---- helpers -----------------------------------------------------------------------------------------
+    def _more(self, mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
+        """Rows of the tasks besides walking."""
+        return TaskRows.joined([task.rows(mechanism, t, q, qd) for task in self._tasks], len(q))
+
     def _foreseen(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """The state when the torque will act: moved on by the accelerations that are under way."""
         for qdd in self._coming:

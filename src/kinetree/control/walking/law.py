@@ -22,6 +22,7 @@ from kinetree.control.structure import check_same_structure
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
 from kinetree.control.walking.gait import GaitNumbers
+from kinetree.control.whole_body.task import Task
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 
@@ -52,7 +53,8 @@ class WalkingLaw:
     ``step_time`` (in sqrt(height / g)), ``clearance``, ``width``
     between the feet of a biped and ``height`` of the hips (in L) may be changed. The feet are the outermost
     bodies with contact points of chains below the root, unless ``legs`` describes them
-    (:class:`kinetree.trajectories.Leg`). The base is a free joint, or a planar one whose plane holds the
+    (:class:`kinetree.trajectories.Leg`). ``tasks`` are added to those of walking, such as a
+    :class:`PointTask` of a hand. The base is a free joint, or a planar one whose plane holds the
     walk. Slope and height of the ground need not be known. Start it from :meth:`start`. When the robot falls
     the motion ends, and the audit shows when, what went first and what to try.
 
@@ -75,6 +77,7 @@ class WalkingLaw:
     delay: float = 0.0
     noise: tuple[float, float] = (0.0, 0.0)
     seed: int = 0
+    tasks: Sequence[Task] = ()
     step_time: float = 1.5
     clearance: float = 0.08
     width: float = 0.15
@@ -93,6 +96,8 @@ class WalkingLaw:
             x = number(getattr(self, name), name)
             if not low <= x <= high:
                 raise InputError(f"{name} must be between {low:g} and {high:g}, got {x:g}")
+        if not isinstance(self.tasks, list | tuple) or not all(hasattr(x, "rows") for x in self.tasks):
+            raise InputError(f"tasks must be a list of tasks such as PointTask(...), got {shown(self.tasks)}")
         self._sampled_law(lambda t, q, qd, contact: None)  # period, limits, delay, noise
 
     @property
@@ -122,14 +127,16 @@ class WalkingLaw:
         believed = self._walker(mechanism if self.model is None else self.model)
         most = None if self.limits is None else torque_limits(checked_limits(self.limits), mechanism)
         late = (round(self.delay / self.period), self.period)
-        return Balance(believed, self._gait(believed), most, Command(self.speed, self.heading), late)
+        command = Command(self.speed, self.heading)
+        return Balance(believed, self._gait(believed), most, command, late, self.tasks)
 
     def settings(self) -> dict[str, Any]:
         """All arguments in plain numbers and texts, as JSON takes them."""
-        names = [x for x in self.__dataclass_fields__ if x not in ("_", "legs")]
+        names = [x for x in self.__dataclass_fields__ if x not in ("_", "legs", "tasks")]
         given = {x: plain(_described(getattr(self, x))) for x in names}
         legs = None if self.legs is None else [leg.name for leg in self.legs]
-        return {"controller": "WalkingLaw", "legs": legs} | given
+        stated = {"controller": "WalkingLaw", "legs": legs} | given
+        return stated | ({"tasks": [repr(task) for task in self.tasks]} if self.tasks else {})
 
     def __repr__(self) -> str:
         return f"WalkingLaw(speed={_described(self.speed)})"

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.legs import Legged
-from kinetree.control.walking.compiled.look import COORDINATE, MASS, MOMENT, RATIO, ROTATES, WIDTH
+from kinetree.control.whole_body.compiled.look import COORDINATE, MASS, MOMENT, RATIO, ROTATES, WIDTH
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 

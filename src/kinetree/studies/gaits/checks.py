@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass
+from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.model.tree import Flags
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
@@ -22,7 +23,6 @@ from kinetree.studies.checks import (
 )
 from kinetree.studies.gaits.leap_problem import FLIGHT, LANDING, LeapPlan, floor_of, further_points
 from kinetree.studies.gaits.problem import GaitPlan
-from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.sampled import SampledMotion, sampled
 
 FINER = 10

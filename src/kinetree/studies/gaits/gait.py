@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.analysis.legged_stance import legged_stance
 from kinetree.control.sampled import SampledLaw
+from kinetree.control.whole_body.task import Task
+from kinetree.control.whole_body.tracking import Following
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.options import Search, divided
@@ -20,13 +23,11 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import checked
-from kinetree.studies.gaits.following import Following, Stepping
 from kinetree.studies.gaits.problem import GaitPlan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
-from kinetree.studies.gaits.stance import legged_stance
 from kinetree.studies.gaits.task import USUAL, Gait
 from kinetree.studies.gaits.tracking import tracked, upright_until
-from kinetree.studies.gaits.wanted import WantedCycle
+from kinetree.studies.gaits.wanted import Stepping, WantedCycle
 from kinetree.studies.sampled import SampledMotion
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
@@ -56,7 +57,7 @@ class PredictedGait(Verified):
         p, who = self.prediction, self.plan.who
         columns = [who.mechanism.joint_index(x) for x in who.joints]
         power = np.maximum(p.tau[:, columns] * p.qd[:, columns], 0.0).sum(axis=1)
-        work = float(np.trapezoid(power, p.t))
+        work = float(0.5 * (np.diff(p.t) @ (power[1:] + power[:-1])))
         return work / (who.weight * max(self.plan.stride, 1e-9))
 
     @cached_property
@@ -76,12 +77,13 @@ class PredictedGait(Verified):
         result = self.prediction.to_result()
         return changed(result, audit={**result.audit, **self.checks})
 
-    def law(self, period: float = 0.004, **options: Any) -> SampledLaw:
+    def law(self, period: float = 0.004, *, tasks: Sequence[Task] = (), **options: Any) -> SampledLaw:
         """The law that follows this gait on the ground and keeps its balance, called once per ``period`` (s).
 
         Each tick solves for accelerations and ground forces near those predicted; footholds move by the error
         of the divergent component of motion that feet on the ground cannot correct. Torques keep the gait's
-        limits. Options are those of :class:`kinetree.control.SampledLaw`: delay, noise, seed.
+        limits. ``tasks`` are added, such as a :class:`kinetree.control.PointTask` of a hand. Options are
+        those of :class:`kinetree.control.SampledLaw`: delay, noise, seed.
         """
         mechanism = self.plan.who.mechanism
         most = np.full(mechanism.n_dof, np.inf)
@@ -89,7 +91,7 @@ class PredictedGait(Verified):
             most[mechanism.joint_index(name)] = limit
         s = np.linspace(0.0, 1.0, ROWS * self.plan.task.segments + 1)
         motion = WantedCycle(self.plan, SampledMotion(self.prediction, s))
-        law = Following(self.plan.who, motion, Stepping(self.plan), most)
+        law = Following(self.plan.who, motion, Stepping(self.plan), most, tasks)
         return SampledLaw(law, period=period, **options)
 
     def track(self, cycles: int = 4, ground: Ground | None = None, **options: Any) -> Result:

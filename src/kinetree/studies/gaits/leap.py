@@ -11,6 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass
+from kinetree.analysis.legged_stance import LeggedStance
 from kinetree.control.sampled import SampledLaw
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
@@ -25,7 +26,6 @@ from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import LEFT, leap_checks, unexerted_forces
 from kinetree.studies.gaits.leap_problem import LeapPlan, leap_phases, leap_plan, leap_start
 from kinetree.studies.gaits.leaping import FollowingLeap, LeapMotion, LeapTiming
-from kinetree.studies.gaits.stance import LeggedStance
 from kinetree.studies.gaits.task import USUAL, Leaping
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.walking.verified import Verified

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.legged_stance import AXES, LeggedStance, legged_stance
 from kinetree.analysis.legs import Foot
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
@@ -36,7 +37,6 @@ from kinetree.motion.terms import (
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.studies.gaits.problem import CLEAR
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
-from kinetree.studies.gaits.stance import AXES, LeggedStance, legged_stance
 from kinetree.studies.gaits.takeoff import check_takeoff
 from kinetree.studies.gaits.task import Leaping
 

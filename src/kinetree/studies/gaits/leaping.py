@@ -12,10 +12,11 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.legged_stance import AXES, LeggedStance
+from kinetree.control.whole_body.reference import PointMotion, Wanted, between_rows
+from kinetree.control.whole_body.tracking import AHEAD, ALONG, LATE, RETURNS, TRUNK, Following
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
-from kinetree.studies.gaits.following import AHEAD, ALONG, LATE, RETURNS, TRUNK, Following
-from kinetree.studies.gaits.stance import AXES, LeggedStance
-from kinetree.studies.gaits.wanted import PointMotion, Wanted, between_rows, wanted_rows
+from kinetree.studies.gaits.wanted import wanted_rows
 from kinetree.studies.sampled import SampledMotion
 
 ROWS = 200  # of the table of a phase

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.analysis.legs import Foot
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import (
@@ -31,7 +32,6 @@ from kinetree.motion.terms import (
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
 from kinetree.studies.gaits.schedule import Schedule, check_support, chosen_schedule
-from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.gaits.task import MOST_SEGMENTS, Gait, period_of
 
 LARGEST = 3.0  # weights: of one contact point's push

@@ -7,11 +7,11 @@ from typing import Any
 
 from typing_extensions import override
 
+from kinetree.analysis.legged_stance import LeggedStance
 from kinetree.analysis.legs import Foot
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.terms import TorqueCombination, UnknownForce
 from kinetree.motion.terms.contract import Constraint
-from kinetree.studies.gaits.stance import LeggedStance
 
 
 class Unheld(TorqueCombination):

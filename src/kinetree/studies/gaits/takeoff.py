@@ -12,8 +12,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, momentum
 from kinetree.analysis.kinematics import jacobian
+from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.errors import InputError
-from kinetree.studies.gaits.stance import AXES, LeggedStance
 
 SMALL = 1e-9  # weight of all rates beside that of the trunk's rotation
 MET = 1e-6  # how well conditions are met

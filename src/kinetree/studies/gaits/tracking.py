@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.simulate import simulate
-from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.trajectories.base import Trajectory
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT, Verdicts
 

@@ -2,61 +2,41 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, momentum
-from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
-from kinetree.analysis.legs import Foot
-from kinetree.model.mechanism import Mechanism
+from kinetree.analysis.legged_stance import AXES, LeggedStance
+from kinetree.control.whole_body.reference import Wanted, between_rows, point_motion, points_of
 from kinetree.state import Wrench
 from kinetree.studies.gaits.problem import GaitPlan
-from kinetree.studies.gaits.stance import AXES, LeggedStance
 from kinetree.studies.sampled import SampledMotion
 
 
-class PointMotion(NamedTuple):
-    """Contact points of all feet: place, velocity, acceleration, (..., points, 3) each."""
+class Stepping:
+    """When feet of a periodic gait swing."""
 
-    p: Array
-    v: Array
-    a: Array
+    def __init__(self, plan: GaitPlan) -> None:
+        self.plan, schedule = plan, plan.schedule
+        self.swing = (1.0 - schedule.duty) * plan.period
+        down = np.array(schedule.touchdown)
+        up = (down + schedule.duty) % 1.0
+        apart = (up[None, :] - down[:, None]) % 1.0
+        self.overlap = float(apart.min()) * plan.period
 
+    def phase(self, t: float) -> tuple[Array, Array]:
+        """How much of its swing every foot has done, and the time left (s), below zero on the ground."""
+        s, schedule = t / self.plan.period, self.plan.schedule
+        since = (s - np.array(schedule.touchdown)) % 1.0
+        done = (since - schedule.duty) / (1.0 - schedule.duty)
+        left = np.where(since < schedule.duty, -since, 1.0 - since) * self.plan.period
+        return done, np.where(since < schedule.duty, np.minimum(left, -1e-12), left)
 
-class Wanted(NamedTuple):
-    """What a predicted gait asks for at one instant, or at all of its instants (m,)."""
-
-    q: Array  # (..., n_dof)
-    qd: Array
-    qdd: Array
-    com: Array  # (..., 3)
-    com_rate: Array
-    points: PointMotion
-    force: Array  # (..., points, 3): the ground's force on each contact point
-
-
-def points_of(who: LeggedStance) -> list[tuple[Foot, Array]]:
-    """All contact points: the foot and the place (3,) in its frame, foot by foot."""
-    return [(foot, point) for foot in who.feet for point in foot.points]
-
-
-def point_motion(who: LeggedStance, q: Array, qd: Array, qdd: Array) -> PointMotion:
-    """How the contact points of all feet move."""
-    mechanism: Mechanism = who.mechanism
-    poses = forward_kinematics(mechanism, q)
-    velocities, accelerations = body_velocities(mechanism, q, qd), body_accelerations(mechanism, q, qd, qdd)
-    found: list[tuple[Array, Array, Array]] = []
-    for foot, point in points_of(who):
-        k = mechanism.body_index(foot.body)
-        R, p = poses[foot.body]
-        arm = R @ point
-        v, w = velocities[..., k, :3], velocities[..., k, 3:]
-        a, wd = accelerations[..., k, :3], accelerations[..., k, 3:]
-        spun = np.cross(w, arm)
-        found.append((p + arm, v + spun, a + np.cross(wd, arm) + np.cross(w, spun)))
-    return PointMotion(*(np.stack(x, axis=-2) for x in zip(*found, strict=True)))
+    def settings(self) -> dict[str, Any]:
+        """What results keep of it."""
+        return {"law": "Following", "schedule": self.plan.schedule.name, "speed": self.plan.task.speed}
 
 
 class WantedCycle:
@@ -76,22 +56,6 @@ class WantedCycle:
         place = s * self._last
         i = min(int(place), self._last - 1)
         return between_rows(self.rows, i, place - i, self._slide, float(cycles) * self._stride)
-
-
-def between_rows(rows: Wanted, i: int, share: float, slide: int, on: Array) -> Wanted:
-    """The row that is a ``share`` of the way from row i to the next, ``on`` (3,) further along ``slide``."""
-
-    def between(x: Array) -> Array:
-        row: Array = (1.0 - share) * x[i] + share * x[i + 1]
-        return row
-
-    q = between(rows.q)
-    q[slide] += float(on.sum())
-    points = PointMotion(between(rows.points.p) + on, between(rows.points.v), between(rows.points.a))
-    return Wanted(
-        q, between(rows.qd), between(rows.qdd), between(rows.com) + on, between(rows.com_rate), points,
-        between(rows.force),
-    )  # fmt: skip
 
 
 def wanted_rows(who: LeggedStance, motion: SampledMotion) -> Wanted:

@@ -86,8 +86,8 @@ def prepare(work: Assignment) -> Work:
     search: dict[str, Any] = {name: getattr(table, name) for name in SEARCH}
     if table.schedule in LEAPS:
         return _leap(work, table, search)
+    from kinetree.analysis.legged_stance import legged_stance
     from kinetree.studies.gaits.problem import planned
-    from kinetree.studies.gaits.stance import legged_stance
     from kinetree.studies.gaits.task import Gait
 
     asked: dict[str, Any] = {x: y for x, y in dict(table).items() if x not in SEARCH + LEAPING + OTHER}
@@ -124,7 +124,7 @@ def _followed(work: Assignment, found: PredictedGait | Leap, count: int) -> Resu
 
 
 def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
-    from kinetree.studies.gaits.stance import legged_stance
+    from kinetree.analysis.legged_stance import legged_stance
 
     with work.origin.blamed("gait"):
         legged_stance(work.mechanism, table.forward)

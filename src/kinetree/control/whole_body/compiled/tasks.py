@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 
-from kinetree.control.walking.compiled.look import fill_jacobian
+from kinetree.control.whole_body.compiled.least_squares import AIM, PART, WEIGHT, WHO, X, Y, Z
+from kinetree.control.whole_body.compiled.look import fill_jacobian
 from kinetree.engine.door import helper
 
 HEIGHT, TRUNK, FOOT = 5.0, 5.0, 8.0  # bandwidths of the tasks in sqrt(g / L)
 ON_HEIGHT, ON_TRUNK, ON_FOOT, ON_LEVEL, ON_CENTER = 1.0, 1.0, 2.0, 0.2, 0.5  # weights of the tasks
 ON_STANCE, ON_POSTURE, ON_YAW = 30.0, 0.1, 0.002
+BUSY = 1e-3  # share of the weight of the posture that is left for joints that further tasks move
 FAR = 0.2  # in L: error of a swing foot that is answered in full
 STILL = 10.0  # rate at which the stance foot is brought to rest, in w
 ANKLE, SOLE = 2.0, 0.7  # gain of the center of pressure on the divergent component; share of the sole in use
+SMALL_ACCELERATION, SMALL_FORCE = 1e-4, 1e-6  # regularization of the least squares
+SOFT = 1e-9  # of its equations
 TRANSLATION, ROTATION = 0, 3  # first row of a Jacobian
 CENTER = -1  # the "body" of rows that concern the center of mass
 COORDINATE = -2  # minus k: the "body" of the row of the coordinate k
-WHO, PART, X, Y, Z, AIM, WEIGHT = 0, 1, 2, 3, 4, 5, 6  # columns of a row
-ROW = 7
 
 
 @helper
@@ -46,8 +48,8 @@ def fill_rows(walk, bodies, E, moves, turns, others, posture, q, qd, wanted, row
     stiff = (TRUNK * unit) ** 2
     for i in range(walk.others):
         c = others[i]
-        aim = stiff * (posture[i] - q[c]) - 2.0 * TRUNK * unit * qd[c]
-        count = add_row(rows, count, COORDINATE - c, 0, 0.0, 0.0, 0.0, aim, ON_POSTURE)
+        aim = stiff * (posture[0, i] - q[c]) - 2.0 * TRUNK * unit * qd[c]
+        count = add_row(rows, count, COORDINATE - c, 0, 0.0, 0.0, 0.0, aim, posture[1, i])
     return count
 
 

@@ -7,22 +7,25 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kinetree.control.walking.compiled.footholds import follow, plan
-from kinetree.control.walking.compiled.least_squares import assemble, eliminate, torques
-from kinetree.control.walking.compiled.look import look
-from kinetree.control.walking.compiled.memory import BODY, WALK
-from kinetree.control.walking.compiled.tasks import fill_forces, fill_rows
+from kinetree.control.whole_body.compiled.footholds import follow, plan
+from kinetree.control.whole_body.compiled.least_squares import assemble, eliminate, torques
+from kinetree.control.whole_body.compiled.look import look
+from kinetree.control.whole_body.compiled.memory import BODY, WALK
+from kinetree.control.whole_body.compiled.tasks import fill_forces, fill_rows
 from kinetree.engine.door import helper
 
 
 def tick(
     walks, bodies, t, speed, heading, q, qd, M, h, kin, forces, places, slips, E, moves, weightless, turns,
-    moving, axes, path, others, posture, light, J, rows, G, usual, K, b, row, room, limit, legs, wanted, tau,
+    moving, axes, path, others, posture, prices, J, rows, more, G, usual, K, b, row, room, limit, legs,
+    wanted, tau,
 ):  # fmt: skip
     """Torques tau (n_dof,) for a state; what is wanted before limits; returns 1 if there is no solution.
 
     ``forces`` (p, 3) of the ground at contact points, ``slips`` (p, 3) their velocities out of and along the
-    ground, ``places`` (p,) the feet they belong to; all else is as in the functions that are called here.
+    ground, ``places`` (p,) the feet they belong to, ``posture`` (2, others) where joints of no leg were at
+    first and the weights of keeping them there, ``more`` (e, n_dof + 2) rows of further tasks, ``prices``
+    (3,) of accelerations, forces and equations; all else is as in the functions that are called here.
     """
     walk = walks[0]
     look(walk, bodies, E, moves, weightless, kin, axes, path, M, h, qd, moving, J)
@@ -35,7 +38,9 @@ def tick(
     spare, rotation = room[:6], room[6:9, :3]
     m = fill_rows(walk, bodies, E, moves, turns, others, posture, q, qd, rotation, rows)
     k = fill_forces(walk, bodies, E, kin, axes, path, J, spare, G, usual)
-    count = assemble(M, h, moving, walk.n_base, J, rows, m, G, usual, k, light, K, b, row)
+    count = assemble(
+        M, h, moving, walk.n_base, J, rows, m, more, G, usual, k, prices[0], prices[1], prices[2], K, b, row
+    )
     failed = eliminate(K, b, walk.n + k + count)
     if not failed:
         torques(M, h, moving, walk.n_base, G, k, b, wanted)
@@ -66,7 +71,7 @@ def remember(walk, bodies, others, posture, q):
             for j in range(3):
                 bodies[b].first[i, j] = bodies[b].R[i, j]
     for i in range(walk.others):
-        posture[i] = q[others[i]]
+        posture[0, i] = q[others[i]]
 
 
 @helper
@@ -118,6 +123,6 @@ def compiled_tick() -> Callable[..., Any]:
     v, m, a, j = array_type(FLOAT, 1), array_type(FLOAT, 2), array_type(FLOAT, 3), array_type(INTEGER, 1)
     signature = [
         record_array(WALK), record_array(BODY), FLOAT, FLOAT, FLOAT, v, v, m, v, v, m, j, m, m, m, v, m,
-        j, m, m, j, v, FLOAT, a, m, m, v, m, v, v, m, v, j, v, v,
+        j, m, m, j, m, v, a, m, m, m, v, m, v, v, m, v, j, v, v,
     ]  # fmt: skip
     return compiled_function(tick, signature, "walking-tick")

@@ -1,34 +1,58 @@
 """Accelerations and ground forces of one tick: least squares under equations, as machine code.
 
-Minimize sum w |r qdd - a|^2 + e |qdd|^2 + f |F - F0|^2 subject to C qdd - G F = d for the unknown
-accelerations (n,) and forces (k,); the equations are softened by `SOFT`, as they may contradict each other
-near singular legs. The optimality conditions are one symmetric linear system, solved by elimination with
-pivots. Nothing here allocates.
+Minimize sum w |r qdd - a|^2 + e |qdd|^2 + f |F - F0|^2 subject to M_b qdd + h_b = G_b^T F and further
+equations r qdd = a, for the unknown accelerations (n,) and forces (k,); tau = M qdd + h - G^T F. The
+equations are softened, as they may contradict each other near singular legs. The optimality conditions are
+one symmetric linear system, solved by elimination with pivots.
 """
 
 from __future__ import annotations
 
-from kinetree.control.walking.compiled.tasks import AIM, PART, WEIGHT, WHO, X, Y, Z
-from kinetree.engine.door import helper
+import functools
+from collections.abc import Callable
+from typing import Any
 
-SMALL_ACCELERATION, SMALL_FORCE = 1e-4, 1e-6  # regularization of the least squares
-SOFT = 1e-9  # of the equations
+from kinetree.engine.door import FLOAT, INTEGER, array_type, compiled_function, helper
+
+WHO, PART, X, Y, Z, AIM, WEIGHT = 0, 1, 2, 3, 4, 5, 6  # columns of a row of walking
+ROW = 7
+
+
+def least_squares(M, h, moving, n_base, J, rows, more, G, usual, prices, K, b, row, tau):
+    """Solve for x = (qdd, F), the first numbers of b, and tau; 1 if the system is singular."""
+    m, k = rows.shape[0], G.shape[0]
+    count = assemble(
+        M, h, moving, n_base, J, rows, m, more, G, usual, k, prices[0], prices[1], prices[2], K, b, row
+    )
+    failed = eliminate(K, b, moving.shape[0] + k + count)
+    if not failed:
+        torques(M, h, moving, n_base, G, k, b, tau)
+    return failed
+
+
+@functools.cache
+def compiled_least_squares() -> Callable[..., Any]:
+    """Machine code of `least_squares`."""
+    v, m, a, j = array_type(FLOAT, 1), array_type(FLOAT, 2), array_type(FLOAT, 3), array_type(INTEGER, 1)
+    signature = [m, v, j, INTEGER, a, m, m, m, v, v, m, v, v, v]
+    return compiled_function(least_squares, signature, "least-squares")
 
 
 @helper
-def assemble(M, h, moving, n_base, J, rows, m, G, usual, k, light, K, b, row):
+def assemble(M, h, moving, n_base, J, rows, m, more, G, usual, k, small, light, soft, K, b, row):
     """Fill the symmetric matrix K and the right-hand side b; rows of weight 0 are equations.
 
     Rows (m, 7) choose rows of ``J`` (bodies, 6, n_dof), which a direction combines; body -1 is the center of
-    mass, whose direction combines rows of M, and body -2 - c is the coordinate c itself. ``row`` (n,) is
-    room. Returns how many equations there are.
+    mass, whose direction combines rows of M, and body -2 - c is the coordinate c itself. Rows ``more``
+    (e, n_dof + 2) have a coefficient for each coordinate, then aim and weight. ``row`` (n,) is room. Returns
+    how many equations there are.
     """
     n = moving.shape[0]
-    size = n + k
+    size, last = n + k, more.shape[1]
     for i in range(size):
         for j in range(size):
             K[i, j] = 0.0
-        K[i, i] = SMALL_ACCELERATION if i < n else light
+        K[i, i] = small if i < n else light
         b[i] = 0.0 if i < n else light * usual[i - n]
     for i in range(n_base):
         at = size + i
@@ -40,22 +64,31 @@ def assemble(M, h, moving, n_base, J, rows, m, G, usual, k, light, K, b, row):
     count = n_base
     for i in range(m):
         fill_row(M, moving, n_base, J, rows[i], row)
-        weight, aim = rows[i, WEIGHT], rows[i, AIM]
-        if weight > 0.0:
-            add_task(K, b, row, n, weight, aim)
-            continue
-        at = size + count
+        count = add_row(K, b, row, n, k, rows[i, WEIGHT], rows[i, AIM], count)
+    for i in range(more.shape[0]):
         for j in range(n):
-            K[at, j] = K[j, at] = row[j]
-        for j in range(k):
-            K[at, n + j] = K[n + j, at] = 0.0
-        b[at] = aim
-        count += 1
+            row[j] = more[i, moving[j]]
+        count = add_row(K, b, row, n, k, more[i, last - 1], more[i, last - 2], count)
     for i in range(count):
         for j in range(count):
             K[size + i, size + j] = 0.0
-        K[size + i, size + i] = -SOFT
+        K[size + i, size + i] = -soft
     return count
+
+
+@helper
+def add_row(K, b, row, n, k, weight, aim, count):
+    """Add a task, or an equation if the weight is 0, and return how many equations there are."""
+    if weight > 0.0:
+        add_task(K, b, row, n, weight, aim)
+        return count
+    at = n + k + count
+    for j in range(n):
+        K[at, j] = K[j, at] = row[j]
+    for j in range(k):
+        K[at, n + j] = K[n + j, at] = 0.0
+    b[at] = aim
+    return count + 1
 
 
 @helper

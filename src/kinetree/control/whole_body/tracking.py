@@ -7,7 +7,8 @@ the error of the divergent component of motion, grown until touch-down.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,19 @@ from kinetree.analysis.kinematics import (
     forward_kinematics,
     jacobian,
 )
+from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.control.sampled import ContactReading
+from kinetree.control.whole_body.reference import (
+    Motion,
+    PointMotion,
+    Timing,
+    Wanted,
+    point_motion,
+    points_of,
+)
+from kinetree.control.whole_body.solver import LeastSquares
+from kinetree.control.whole_body.task import Task, TaskRows
 from kinetree.errors import StopSimulation
-from kinetree.studies.gaits.problem import GaitPlan
-from kinetree.studies.gaits.stance import AXES, LeggedStance
-from kinetree.studies.gaits.wanted import PointMotion, Wanted, point_motion, points_of
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
 TRUNK, SWING, JOINTS = 5.0, 8.0, 5.0  # bandwidths, in sqrt(g / leg)
@@ -42,53 +51,8 @@ AHEAD = 0.08  # sqrt(leg / g): how long before touch-down one of one or two feet
 REACH = 0.3  # of the leg: how far footholds move at most
 RETURNS, MOST = 0.3, 0.05  # of the way, of the leg: footholds return to those predicted, as feet creep
 SUPPORT = 0.5  # of the extent of the feet on the ground: what shifting the weight between them corrects
+SMALL, SOFT = 1e-9, 1e-10  # price of accelerations, softness of equations
 TRIES = 4  # solves per tick, each without points that would have to pull
-
-
-class Motion(Protocol):
-    """What a law follows: rows of a table, read at any time."""
-
-    rows: Wanted
-
-    def at(self, t: float) -> Wanted:
-        """What is asked for at t (s)."""
-
-
-class Timing(Protocol):
-    """When feet swing."""
-
-    swing: float  # how long (s)
-    overlap: float  # how long feet go on standing after others have touched down (s): the least
-
-    def phase(self, t: float) -> tuple[Array, Array]:
-        """How much of its swing every foot has done, and the time left (s), below zero on the ground."""
-
-    def settings(self) -> dict[str, Any]:
-        """What results keep of it."""
-
-
-class Stepping:
-    """When feet of a periodic gait swing."""
-
-    def __init__(self, plan: GaitPlan) -> None:
-        self.plan, schedule = plan, plan.schedule
-        self.swing = (1.0 - schedule.duty) * plan.period
-        down = np.array(schedule.touchdown)
-        up = (down + schedule.duty) % 1.0
-        apart = (up[None, :] - down[:, None]) % 1.0
-        self.overlap = float(apart.min()) * plan.period
-
-    def phase(self, t: float) -> tuple[Array, Array]:
-        """How much of its swing every foot has done, and the time left (s), below zero on the ground."""
-        s, schedule = t / self.plan.period, self.plan.schedule
-        since = (s - np.array(schedule.touchdown)) % 1.0
-        done = (since - schedule.duty) / (1.0 - schedule.duty)
-        left = np.where(since < schedule.duty, -since, 1.0 - since) * self.plan.period
-        return done, np.where(since < schedule.duty, np.minimum(left, -1e-12), left)
-
-    def settings(self) -> dict[str, Any]:
-        """What results keep of it."""
-        return {"law": "Following", "schedule": self.plan.schedule.name, "speed": self.plan.task.speed}
 
 
 class Following:
@@ -97,9 +61,11 @@ class Following:
     along = ALONG
     flying = 1.0  # weight of the trunk's attitude in flight
 
-    def __init__(self, who: LeggedStance, wanted: Motion, timing: Timing, most: Array) -> None:
-        """``most`` (n_dof,): the largest torques, infinite where there is no limit."""
-        self.who, self.wanted, self.timing, self.most = who, wanted, timing, most
+    def __init__(
+        self, who: LeggedStance, wanted: Motion, timing: Timing, most: Array, tasks: Sequence[Task] = ()
+    ) -> None:
+        """``most`` (n_dof,): the largest torques, infinite without a limit; ``tasks``: further ones."""
+        self.who, self.wanted, self.timing, self.most, self.tasks = who, wanted, timing, most, tuple(tasks)
         names = who.mechanism.joint_names
         held = who.held if who.flat else ()
         self._moving = np.array([j for j, x in enumerate(names) if x not in held])
@@ -122,6 +88,8 @@ class Following:
         self._returns = RETURNS if many else 0.0
         self._sway = TRUNK * self._rate if many else SWAY * self._growth
         self._rolls = many and any(foot.radius for foot in who.feet)
+        light = FORCES / who.mechanism.mass**2
+        self._solver = LeastSquares(self._moving, len(self._root), SMALL, light, SOFT)
         self.reset()
 
     def _held_rows(self) -> list[list[tuple[int, int]]]:
@@ -178,7 +146,10 @@ class Following:
         support = self._support(t, now, wanted, on)
         self._check_upright(t, q, wanted, support)
         goals = self._goals(q, qd, wanted, now, on, since, left, support)
-        tau = self._solved(q, qd, wanted, now, on, support, goals, touching)
+        J = self._jacobians(q, on)
+        tasks = [self._tasks(q, qd, wanted, now, on, support, goals, J), self._resting(on, touching, J)]
+        tasks += [task.rows(who.mechanism, t, q, qd) for task in self.tasks]
+        tau = self._solved(q, qd, wanted, on, TaskRows.joined(tasks, len(q)), J)
         limited = np.clip(tau, -self.most, self.most)
         finite = np.isfinite(self.most) & (self.most > 0.0)
         self.share = max(self.share, float((np.abs(limited[finite]) / self.most[finite]).max(initial=0.0)))
@@ -336,38 +307,32 @@ class Following:
             raise StopSimulation(self.walked()[1])
 
     # ---- accelerations, forces, torques --------------------------------------------------------------------
-    def _solved(
-        self,
-        q: Array,
-        qd: Array,
-        wanted: Wanted,
-        now: PointMotion,
-        on: Any,
-        support: Array,
-        goals: PointMotion,
-        resting: PointMotion,
-    ) -> Array:
-        """Torques (n_dof,) of accelerations and forces that come nearest to what is asked for.
+    def _solved(self, q: Array, qd: Array, wanted: Wanted, on: Any, tasks: TaskRows, J: Array) -> Array:
+        """Torques (n_dof,) of accelerations and forces that come nearest to the tasks.
 
         A foot that touches early comes to rest, but nothing counts on its force before it is due: it bounces.
         """
-        mechanism, m = self.who.mechanism, self._moving
+        mechanism = self.who.mechanism
         M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd)
-        J = self._jacobians(q, on)
-        rows, sides, weights = self._tasks(q, qd, wanted, now, on, support, goals, J)
         touching = [i for i in range(len(self._points)) if on[self._owner[i]]]
-        pushing = [i for i in touching if self._due[self._owner[i]]] or list(touching)
+        pushing = [i for i in touching if self._due[self._owner[i]]] or touching
         for _ in range(TRIES):
-            qdd, F = self._solve(M, h, J, resting, wanted, rows, sides, weights, touching, pushing)
-            pulls = [i for i in pushing if F[i, self._up] < 0.0]
+            places = [(i, axis) for i in pushing for axis in self._axes]
+            rows = np.array([J[place] for place in places]).reshape(len(places), len(q))
+            usual = np.array([wanted.force[place] for place in places])
+            _, forces, tau = self._solver.solve(M, h, tasks, rows, usual)
+            pulls = {i for (i, axis), f in zip(places, forces, strict=True) if axis == self._up and f < 0.0}
             if not pulls:
                 break
             pushing = [i for i in pushing if i not in pulls]
-        tau = M[:, m] @ qdd + h - np.einsum("pij,pi->j", J, F)
-        full: Array = np.zeros(mechanism.n_dof)
-        driven = [j for j in m if j not in self._root]
-        full[driven] = tau[driven]
-        return full
+        return tau
+
+    def _resting(self, on: Any, now: PointMotion, J: Array) -> TaskRows:
+        """Equations: points of feet on the ground come to rest."""
+        held = sorted({place for foot, places in enumerate(self._rows) if on[foot] for place in places})
+        aims = [-HOLDS * self._growth * now.v[place] - now.a[place] for place in held]
+        rows = np.array([J[place] for place in held]).reshape(len(held), J.shape[-1])
+        return TaskRows(rows, np.array(aims), np.zeros(len(held)))
 
     def _jacobians(self, q: Array, on: Any) -> Array:
         """Of the contact points (points, 3, n_dof); of balls on the ground the points where they touch."""
@@ -389,8 +354,8 @@ class Following:
         support: Array,
         goals: PointMotion,
         J: Array,
-    ) -> tuple[Array, Array, Array]:
-        """Rows over the accelerations that move, right sides and weights.
+    ) -> TaskRows:
+        """The motion of trunk, joints and swinging feet.
 
         Where the trunk should be moves with the feet, and jumps when one lands elsewhere than predicted. On
         two feet its velocity is right for that foothold then, its place not yet: followed stiffly, the jump
@@ -419,37 +384,5 @@ class Following:
                 rows.append(J[i, axis])
                 sides.append(goals.a[i, axis] + k * e + 2.0 * np.sqrt(k) * ed - now.a[i, axis])
                 weights.append(SWINGS)
-        return np.array(rows)[:, m], np.array(sides), np.array(weights)
-
-    def _solve(
-        self, M: Array, h: Array, J: Array, now: PointMotion, wanted: Wanted, rows: Array, sides: Array,
-        weights: Array, touching: list[int], pushing: list[int],
-    ) -> tuple[Array, Array]:  # fmt: skip
-        """Accelerations (moving,) and forces (points, 3)."""
-        m, root, axes = self._moving, self._root, self._axes
-        n, f = len(m), len(axes) * len(pushing)
-        forces = np.array([J[i, a] for i in pushing for a in axes]).reshape(f, M.shape[0])
-        want = np.array([wanted.force[i, a] for i in pushing for a in axes]).reshape(f)
-        H, c = np.zeros((n + f, n + f)), np.zeros(n + f)
-        H[:n, :n] = rows.T @ (weights[:, None] * rows) + 1e-9 * np.eye(n)
-        c[:n] = rows.T @ (weights * sides)
-        small = FORCES / self.who.mechanism.mass**2
-        H[n:, n:] = small * np.eye(f)
-        c[n:] = small * want
-        place = {int(j): i for i, j in enumerate(m)}
-        own = [place[int(j)] for j in root]
-        held = sorted({(i, axis) for foot, x in enumerate(self._rows) for i, axis in x if i in touching})
-        A = np.zeros((len(own) + len(held), n + f))
-        b = np.zeros(len(A))
-        A[: len(own), :n], A[: len(own), n:] = M[np.ix_(root, m)], -forces[:, root].T
-        b[: len(own)] = -h[root]
-        for r, (i, axis) in enumerate(held, start=len(own)):
-            A[r, :n] = J[i, axis][m]
-            b[r] = -HOLDS * self._growth * now.v[i, axis] - now.a[i, axis]
-        size = len(A)
-        K = np.block([[H, A.T], [A, -1e-10 * np.eye(size)]])
-        x = np.linalg.solve(K, np.concatenate([c, b]))
-        F = np.zeros((len(self._points), 3))
-        for r, (i, a) in enumerate((i, a) for i in pushing for a in axes):
-            F[i, a] = x[n + r]
-        return x[:n], F
+        counts = np.array(weights) > 0.0  # without a weight they would be equations
+        return TaskRows(np.array(rows)[counts], np.array(sides)[counts], np.array(weights)[counts])

@@ -1,0 +1,128 @@
+"""Tasks of whole-body laws: rows against finite differences, a hand that holds still on robots that walk."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.control import JointTask, OrientationTask, PointTask
+from kinetree.errors import InputError
+from kinetree.trajectories import quintic
+
+
+def quadruped_with_arm():
+    """The quadruped of the zoo, with an arm of three joints on its trunk."""
+    robot, parent, links = kt.zoo.quadruped(), "trunk", []
+    for k, (axis, at) in enumerate((("z", (0, 0, 0.1)), ("y", (0, 0, 0.05)), ("y", (0.25, 0, 0)))):
+        body = kt.Body(f"arm{k}", kt.Inertia.box(0.3, (0.25, 0.03, 0.03), center=(0.125 * (k > 0), 0, 0)))
+        joint = kt.Joint.of_kind(f"arm{k}", "revolute", axis=axis)
+        links.append(kt.model.Link(body, joint, parent, kt.Placement(position=np.array(at, float))))
+        parent = body.name
+    return replace(robot, links=(*robot.links, *links))
+
+
+def state(mechanism, seed=3):
+    random = np.random.default_rng(seed)
+    return random.uniform(-0.5, 0.5, mechanism.n_dof), random.uniform(-1.0, 1.0, mechanism.n_dof)
+
+
+HAND = {"point": (0.2, 0.0, 0.05)}
+
+
+@pytest.mark.parametrize("relative_to", [None, "trunk", "arm0"])
+def test_the_acceleration_of_a_point_is_that_of_its_path(relative_to):
+    """J qdd + what remains at qdd = 0, beside second differences along q + t qd + t^2 qdd / 2."""
+    robot = quadruped_with_arm()
+    (q, qd), qdd = state(robot), state(robot, 5)[1]
+    task = PointTask("arm2", (0.1, 0.2, 0.3), relative_to=relative_to, rate=2.0, **HAND)
+    rows = task.rows(robot, 0.0, q, qd)
+
+    def place(t):
+        poses = kt.forward_kinematics(robot, q + t * qd + 0.5 * t**2 * qdd)
+        R, p = poses["arm2"]
+        x = p + R @ np.array(HAND["point"])
+        if relative_to is None:
+            return x
+        R, p = poses[relative_to]
+        return R.T @ (x - p)
+
+    h = 1e-4
+    x, v = place(0.0), (place(h) - place(-h)) / (2.0 * h)
+    a = (place(h) - 2.0 * x + place(-h)) / h**2
+    wanted = 4.0 * (np.array([0.1, 0.2, 0.3]) - x) - 4.0 * v
+    np.testing.assert_allclose(rows.coefficients @ qdd - rows.aim, a - wanted, atol=1e-6)
+    assert rows.weight.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_the_angular_acceleration_of_a_body_is_that_of_its_jacobian():
+    robot = quadruped_with_arm()
+    (q, qd), qdd = state(robot), state(robot, 5)[1]
+    R = kt.forward_kinematics(robot, q)["arm2"][0]
+    rows = OrientationTask("arm2", R, rate=2.0).rows(robot, 0.0, q, qd)
+    h, name = 1e-6, "arm2"
+    w = [kt.jacobian(robot, q + t * qd, name)[3:] @ (qd + t * qdd) for t in (-h, 0.0, h)]
+    np.testing.assert_allclose(
+        rows.coefficients @ qdd - rows.aim, (w[2] - w[0]) / (2 * h) + 4.0 * w[1], atol=1e-6
+    )
+
+
+def walk(tasks, ground=None, duration=2.5):
+    robot = quadruped_with_arm()
+    law = kt.control.WalkingLaw(speed=0.2, tasks=tasks)
+    soil = kt.Ground(kt.simulation.Soil(stiffness=2e4))
+    run = kt.simulate(
+        robot, law.start(robot), duration=duration, controller=law, ground=soil, method="radau", rtol=1e-3,
+        atol=1e-5,
+    )  # fmt: skip
+    assert run.audit["walk"].passed
+    return robot, run
+
+
+def path_of_hand(robot, run, frame):
+    poses = kt.forward_kinematics(robot, run.q.values)
+    R, p = poses["arm2"]
+    x = p + R @ np.array(HAND["point"])
+    if frame is None:
+        return x
+    R, p = poses[frame]
+    return np.einsum("kji,kj->ki", R, x - p)
+
+
+def test_a_hand_goes_where_it_is_told_while_the_robot_walks():
+    goal = np.array([0.3, 0.1, 0.25])
+    robot, run = walk([PointTask("arm2", goal, relative_to="trunk", **HAND)])
+    away = np.linalg.norm(path_of_hand(robot, run, "trunk") - goal, axis=1)
+    late = run.time.values > 1.0
+    assert away[0] > 0.1 and away[late].max() < 0.01
+    moved = run.q.values[-1, 0] - run.q.values[0, 0]
+    assert moved > 0.25  # of 0.5 m: it starts from rest
+
+
+def test_a_hand_follows_a_path():
+    path = quintic((0.3, 0.1, 0.25), (0.35, -0.1, 0.15), 1.5)
+    robot, run = walk([PointTask("arm2", path, relative_to="trunk", **HAND)])
+    t = run.time.values
+    wanted = np.array([path.at(min(x, 1.5)).q for x in t])
+    away = np.linalg.norm(path_of_hand(robot, run, "trunk") - wanted, axis=1)
+    assert away[t > 1.0].max() < 0.01
+
+
+def test_joints_go_where_they_are_told():
+    robot, run = walk([JointTask({"arm1": -0.8, "arm2": 1.1}, weight=5.0)], duration=1.5)
+    k = [robot.joint_index("arm1"), robot.joint_index("arm2")]
+    np.testing.assert_allclose(run.q.values[-1, k], [-0.8, 1.1], atol=0.03)
+
+
+def test_bad_tasks_are_refused_before_the_walk():
+    robot = quadruped_with_arm()
+    with pytest.raises(InputError, match="rate"):
+        PointTask("arm2", (0, 0, 0), rate=0.0)
+    with pytest.raises(InputError, match="rotation"):
+        OrientationTask("arm2", np.ones((3, 3)))
+    with pytest.raises(InputError, match="tasks"):
+        kt.control.WalkingLaw(tasks=["hand"])
+    for task in (PointTask("hand", (0, 0, 0)), JointTask({"elbow": 0.1})):
+        law = kt.control.WalkingLaw(tasks=[task])
+        with pytest.raises(InputError, match=r"hand|elbow"):
+            kt.simulate(robot, law.start(robot), duration=0.1, controller=law, ground=kt.Ground())
