@@ -31,7 +31,6 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers, Tree
 
 RIGHT = 1e-9  # cosine of an angle that counts as right
-BEND_STEP = 2e-3  # rad or m, and per s, of differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +189,7 @@ class CutForces:
         if given is not None:
             force[..., table.driven] += given
         F, N = (-force[..., None] * x for x in (self.found.F, self.found.N))
-        result = np.zeros((*force.shape[:-1], len(table.rows.loops), 6))
+        result = np.zeros((*force.shape[:-1], len(table.rows.loops), 6), dtype=F.dtype)
         for k, loop in enumerate(table.loop):
             result[..., loop, :3] += F[..., k, :]
             result[..., loop, 3:] += N[..., k, :] + np.cross(D[..., loop, :], F[..., k, :])
@@ -249,24 +248,6 @@ def cut_torque_slopes(
     torque = (table.resistance(found)[..., None, :] @ table.jacobian(moving, found))[..., 0, :] @ A
     slopes = np.swapaxes(torque.imag / STEP, -1, -2)
     return torque[..., 0, :].real, np.stack([slopes[..., :n], slopes[..., n:]])
-
-
-def cut_torque_bends(mechanism: Mechanism, q: Array, qd: Array, weight: Array) -> tuple[Array, Array]:
-    """First and second derivatives of weight . torque of springs and friction of cut joints by (q, qd).
-
-    (m, 2 n) and (m, 2 n, 2 n) for states and weights (m, n); five-point differences of exact slopes.
-    """
-    m, n = q.shape
-    at = np.concatenate([q, qd], axis=-1)
-
-    def slope(x: Array) -> Array:
-        by_q, by_qd = cut_torque_slopes(mechanism, x[..., :n], x[..., n:])[1]
-        along = weight.reshape(m, *[1] * (x.ndim - 2), 1, n)
-        return np.concatenate([along @ by_q, along @ by_qd], axis=-1)[..., 0, :]
-
-    near = [slope(at[:, None] + step * BEND_STEP * np.eye(2 * n)) for step in (-2.0, -1.0, 1.0, 2.0)]
-    bend = (8.0 * (near[2] - near[1]) - (near[3] - near[0])) / (12.0 * BEND_STEP)
-    return slope(at), 0.5 * (bend + np.swapaxes(bend, -1, -2))
 
 
 def cut_axis_torques(mechanism: Mechanism, q: Array, qd: Array) -> Array:

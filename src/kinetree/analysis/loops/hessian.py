@@ -20,7 +20,8 @@ from kinetree.analysis.checks import given
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.hessian import TorqueHessian, torque_hessian
 from kinetree.analysis.loads import Wrenches
-from kinetree.analysis.loops.coordinates import cut_torque_bends, has_cut_forces
+from kinetree.analysis.loops.coordinates import has_cut_forces
+from kinetree.analysis.loops.cut_bends import cut_torque_bends
 from kinetree.analysis.loops.jets import RowJets
 from kinetree.analysis.loops.linear import solved, swapped
 from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes

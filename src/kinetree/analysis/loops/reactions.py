@@ -29,7 +29,7 @@ from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.rows import CutMotion, LoopRows
 from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
 from kinetree.analysis.loops.slopes import STEP, Direction, moved
-from kinetree.analysis.loops.system import Constraints, constraints, loop_rows, refuse_cut_forces
+from kinetree.analysis.loops.system import Constraints, constraints, loop_rows
 from kinetree.analysis.reaction_sensitivity import JointReactionDerivatives, joint_reaction_derivatives
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.expected import expect_mechanism
@@ -181,7 +181,6 @@ def loop_reaction_derivatives(
     (3, 6, 1)
     """
     expect_mechanism(mechanism)
-    refuse_cut_forces(mechanism, "derivatives of reactions")
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     at = inverse_slopes(mechanism, (q, qd, qdd), independent, wrenches, weights, threads)
     found, change = at.found, at.change
@@ -197,6 +196,8 @@ def loop_reaction_derivatives(
     rows, (rotation, position) = found.rows, body_poses(mechanism.tree, motion)
     cut = rows.cut_motion(motion)
     wrench = rows.wrenches_on_A(cut, force + 1j * STEP * dforce)
+    if has_cut_forces(mechanism):
+        wrench = wrench + cut_forces(mechanism, motion).wrench(cut.D)
     carried = _carried(rows, cut, position, wrench, swapped(rotation))
     reaction = of_tree.reaction + carried[..., 0, :, :].real
     forces = wrench[..., 0, :, :].real

@@ -15,6 +15,8 @@ loop drop out exactly, also while it is not assembled.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -94,12 +96,20 @@ class LoopRows:
         self.axis_B = np.array([b.axis for _, b in places], dtype=np.int64)
         self.rotation_A, self.rotation_B = (np.array([x[k].rotation for x in places]) for k in (0, 1))
         self.position_A, self.position_B = (np.array([x[k].position for x in places]) for k in (0, 1))
-        rows = [cut_rows(loop) for loop in self.loops]
-        self.loop_of_row: Integers = np.repeat(np.arange(len(rows)), [len(x) for x in rows]).astype(np.int64)
-        flat = [row for some in rows for row in some]
-        self.type = np.array([row.type for row in flat])
-        self.e, self.f = np.array([row.e for row in flat]), np.array([row.f for row in flat])
-        self.constant = np.array([row.constant for row in flat])
+        self._take([(k, row) for k, loop in enumerate(self.loops) for row in cut_rows(loop)])
+
+    def _take(self, rows: Sequence[tuple[int, Row]]) -> None:
+        self.loop_of_row: Integers = np.array([k for k, _ in rows], dtype=np.int64)
+        self.type = np.array([row.type for _, row in rows])
+        self.e, self.f = np.array([row.e for _, row in rows]), np.array([row.f for _, row in rows])
+        self.constant = np.array([row.constant for _, row in rows])
+
+    def of_rows(self, rows: Sequence[tuple[int, Row]]) -> LoopRows:
+        """Other rows between the frames of the cut joints: pairs of a loop's number and a row."""
+        other = copy(self)
+        other.__dict__.pop("entries", None)
+        other._take(rows)
+        return other
 
     @property
     def n_rows(self) -> int:
