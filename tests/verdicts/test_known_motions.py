@@ -327,6 +327,22 @@ def test_a_base_that_strays_from_its_way(speed, wanted, passes):
     assert found.values[0] == pytest.approx(away)
 
 
+@pytest.mark.parametrize(("forwards", "wrong"), [(True, set()), (False, {"drift"})])
+def test_a_gait_that_walks_the_wrong_way(forwards, wrong):
+    """Joints that follow a tripod gait from its end to its start walk back, while its base goes ahead."""
+    robot = kt.zoo.hexapod()
+    path = kt.trajectories.tripod(robot, steps=2)
+    times = np.linspace(0.0, path.duration, 201)
+    q, legs = path.at(times).q.copy(), slice(6, None)
+    q[:, legs] = q[:, legs] if forwards else q[::-1, legs]
+    kp = np.repeat([0.0, 2000.0], [6, robot.n_dof - 6])
+    law = control.PD(kt.trajectories.from_table(times, q), kp, 0.02 * kp)
+    ground, precise = kt.Ground.of(robot), {"method": "radau", "rtol": 1e-4, "atol": 1e-6}
+    run = simulated(robot, q[0], duration=path.duration, controller=law, ground=ground, times=21, **precise)
+    walked = float(run.q[-1, 0] - run.q[0, 0])
+    assert walked == pytest.approx(0.8 if forwards else -0.8, rel=0.1) and failed(run) == wrong
+
+
 # ---- motions known in advance ----------------------------------------------------------------------------
 REACH = """
 [study]
