@@ -15,7 +15,7 @@ from benchmarks.states import States
 from benchmarks.timing import Contestant
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
-from kinetree.analysis.evaluate import evaluate
+from kinetree.dynamics.evaluate import evaluate
 from kinetree.engine import run as running
 from kinetree.engine.code import many_states
 from kinetree.engine.workspace import workspace_size

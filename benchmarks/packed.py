@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.batches import batch_shape, plain_rows
-from kinetree.analysis.checks import check_threads
-from kinetree.analysis.evaluate import as_matrices
+from kinetree.dynamics.batches import batch_shape, plain_rows
+from kinetree.dynamics.checks import check_threads
+from kinetree.dynamics.evaluate import as_matrices
 from kinetree.engine.buffers import new_array, new_result
 from kinetree.engine.run import prepared
 from kinetree.kernels.layout import Kernel

@@ -19,6 +19,7 @@ FLOORS = (
     ("kernels",),
     ("engine",),
     ("derivations",),
+    ("dynamics",),
     ("analysis",),
     ("result",),
     ("verdicts",),

@@ -5,8 +5,9 @@ import pytest
 
 import kinetree as kt
 from kinetree.analysis.loops.jets import RowJets
-from kinetree.analysis.loops.slopes import Direction, row_slopes
+from kinetree.analysis.loops.slopes import row_slopes
 from kinetree.analysis.loops.system import constraints, loop_rows
+from kinetree.dynamics.axis_slopes import Direction
 
 
 def rod_linkage():

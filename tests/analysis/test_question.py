@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.inverse import _INVERSE
+from kinetree.dynamics.inverse import INVERSE
 from kinetree.engine import run
 from support import trees
 from support.cases import assert_close
@@ -64,14 +64,14 @@ def test_the_interpreter_is_asked_where_machine_code_is_off(rng, monkeypatch):
         expected = kt.inverse_dynamics(robot, *x, formulation="newton_euler")
         assert_close(kt.inverse_dynamics(robot, *x), expected)
         assert_close(kt.forward_dynamics(robot, *x[:2], expected), x[2], 1e-9)
-    assert run.prepared(_INVERSE.kernel, robot.tree).way is None
+    assert run.prepared(INVERSE.kernel, robot.tree).way is None
 
 
 def test_what_leads_straight_to_machine_code_is_kept_with_the_tree():
     robot, rest = kt.zoo.gripper(), np.zeros(4)
     assert not robot.tree.kept.calls
     tau = kt.inverse_dynamics(robot, rest, rest, rest)
-    call = robot.tree.kept.calls[_INVERSE]
+    call = robot.tree.kept.calls[INVERSE]
     assert np.array_equal(call(rest, rest, rest), tau)
     assert call(rest.tolist(), rest, rest) is None and call(np.full(4, np.nan), rest, rest) is None
 

@@ -9,7 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra import room
-from kinetree.analysis.springs import spring_slopes
+from kinetree.dynamics.springs import spring_slopes
 from kinetree.errors import ModelError
 from support.derivatives import differences
 from support.oracle import free_bodies

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.coupling import coupled, independent
-from kinetree.analysis.evaluate import evaluate
 from kinetree.derivations import denoc
 from kinetree.derivations.contract import ABILITIES
+from kinetree.dynamics.coupling import coupled, independent
+from kinetree.dynamics.evaluate import evaluate
 from kinetree.kernels.aba import ABA_UNLOADED
 from support import trees
 from support.cases import assert_close, zoo_and_random_trees

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.coupling import all_axes
 from kinetree.derivations import denoc
 from kinetree.derivations.denoc.entries import variables
 from kinetree.derivations.denoc.frames import dh_tree, placed
 from kinetree.derivations.denoc.screws import vector_to_parent
+from kinetree.dynamics.coupling import all_axes
 from kinetree.model.tree import WORLD_AXIS
 from support import trees
 from support.cases import assert_close

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.coupling import all_axes, coupled, independent
 from kinetree.derivations import newton_euler as ne
 from kinetree.derivations import newton_euler_recursion as recursion
 from kinetree.derivations import newton_euler_sensitivity as sensitivity
 from kinetree.derivations.contract import ABILITIES
+from kinetree.dynamics.coupling import all_axes, coupled, independent
 from kinetree.model.tree import WORLD_AXIS
 from support import trees
 from support.cases import assert_close, zoo_and_random_trees

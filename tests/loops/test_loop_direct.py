@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.forward import _FORWARD
-from kinetree.analysis.inverse import _INVERSE
 from kinetree.analysis.loops.acceleration import loop_accelerations
 from kinetree.analysis.loops.dynamics import drive_torque
 from kinetree.analysis.loops.states import fitting_state
+from kinetree.dynamics.forward import FORWARD
+from kinetree.dynamics.inverse import INVERSE
 from kinetree.engine import direct, run
 from kinetree.kernels.number import LANES
 
 NAMES = [name for name in kt.zoo.names() if kt.zoo.by_name(name).loops]
 SPRUNG = "andrews_squeezer"
-ASKED = {"forward": (_FORWARD, kt.forward_dynamics), "inverse": (_INVERSE, kt.inverse_dynamics)}
+ASKED = {"forward": (FORWARD, kt.forward_dynamics), "inverse": (INVERSE, kt.inverse_dynamics)}
 CAREFUL = {"forward": loop_accelerations, "inverse": drive_torque}
 
 

@@ -9,7 +9,7 @@ from scipy.interpolate import BSpline
 
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
-from kinetree.analysis.loads import load_moments
+from kinetree.dynamics.loads import load_moments
 from kinetree.engine.run import prepared
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.motion.compiled import assembly

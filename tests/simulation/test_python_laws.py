@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.control import PD, PID, ComputedTorque
+from kinetree.dynamics.coupling import all_axes, all_rates
 from kinetree.model.without import without_parameters
 from kinetree.simulation.settings import Settings, read_options
 from kinetree.simulation.setup import new_system, surroundings

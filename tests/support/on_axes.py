@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import kinetree as kt
-from kinetree.analysis.coupling import all_axes, all_rates, coupled, independent
 from kinetree.derivations.contract import Load
+from kinetree.dynamics.coupling import all_axes, all_rates, coupled, independent
 from kinetree.model.tree import WORLD_AXIS
 from support import trees
 from support.cases import assert_close

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.analysis.batches import batch_shape
-from kinetree.analysis.checks import given
-from kinetree.analysis.coupling import all_axes, on_axes
-from kinetree.analysis.evaluate import evaluate
-from kinetree.analysis.springs import spring_energy
+from kinetree.dynamics.batches import batch_shape
+from kinetree.dynamics.checks import given
+from kinetree.dynamics.coupling import all_axes, on_axes
+from kinetree.dynamics.evaluate import evaluate
+from kinetree.dynamics.springs import spring_energy
 from kinetree.errors import InputError
 from kinetree.kernels import energy
 from kinetree.model.expected import expect_mechanism

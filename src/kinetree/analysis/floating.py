@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.analysis.checks import checking, given
 from kinetree.analysis.hybrid import hybrid_dynamics
-from kinetree.analysis.loads import Wrenches
+from kinetree.dynamics.checks import checking, given
+from kinetree.dynamics.loads import Wrenches
 from kinetree.errors import InputError
 from kinetree.kernels.floating import BASE
 from kinetree.model.expected import expect_mechanism
@@ -47,9 +47,38 @@ def floating_base_inverse_dynamics(
     if joints.ndim == 0 or joints.shape[-1] != n_joints:
         raise InputError(f"qdd_joints must have shape (..., {n_joints}), got shape {joints.shape}")
     if mechanism.loops:
-        from kinetree.analysis.loops.verbs import closed_floating_inverse
-
-        return closed_floating_inverse(mechanism, q, qd, joints, wrenches)
+        return _with_loops(mechanism, q, qd, joints, wrenches)
     qdd = np.concatenate([np.zeros((*joints.shape[:-1], BASE)), joints], axis=-1)
     found = hybrid_dynamics(mechanism, q, qd, qdd, prescribed=mechanism.joint_names[BASE:], wrenches=wrenches)
     return found.qdd[..., :BASE], found.tau[..., BASE:]
+
+
+def _with_loops(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, joints: ArrayLike, wrenches: Wrenches
+) -> tuple[Array, Array]:
+    """Base acceleration and torques of the drives of a floating mechanism whose loops ride on it."""
+    from kinetree.analysis.loops.dynamics import drive_map
+    from kinetree.analysis.loops.system import constraints, refuse_open_loops
+
+    q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
+    found = constraints(mechanism, q, qd)
+    size = max(1.0, float(np.abs(found.J).max(initial=0.0)))
+    tied = np.argwhere(np.abs(found.J[..., :BASE]) > 1e-9 * size)
+    if len(tied):
+        loop = found.rows.loops[found.rows.loop_of_row[tied[0][-2]]].name
+        raise InputError(
+            f"mechanism '{mechanism.name}': loop '{loop}' connects the floating base, so it is not free to "
+            f"accelerate; use inverse_dynamics with the accelerations of all joints"
+        )
+    base, tau = floating_base_inverse_dynamics(mechanism.opened(), q, qd, joints, wrenches)
+    joints = np.asarray(joints, dtype=np.float64)
+    joints = np.broadcast_to(joints, (*base.shape[:-1], joints.shape[-1]))
+    qdd = np.concatenate([base, joints], axis=-1)
+    q, qd = np.broadcast_to(q, qdd.shape), np.broadcast_to(qd, qdd.shape)
+    found = constraints(mechanism, q, qd, qdd)
+    refuse_open_loops(mechanism, found, qd, qdd)
+    driven = mechanism.driven.copy()
+    driven[:BASE] = False
+    tau_tree = np.concatenate([np.zeros_like(base), tau], axis=-1)
+    by_drives = drive_map(mechanism, found, tau_tree[..., None], np.ones(mechanism.n_dof), driven)
+    return base, by_drives[..., BASE:, 0]

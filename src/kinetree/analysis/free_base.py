@@ -6,9 +6,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import GIMBAL_LOCK
-from kinetree.analysis.checks import checking
-from kinetree.analysis.evaluate import evaluate
-from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, with_springs
+from kinetree.dynamics.checks import checking
+from kinetree.dynamics.evaluate import evaluate
+from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads, with_springs
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE, FLOATING_INVERSE

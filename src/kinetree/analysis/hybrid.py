@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
-from kinetree.analysis.batches import same_batch
-from kinetree.analysis.checks import check_finite, checking, given
-from kinetree.analysis.forward import forward_dynamics, solved
+from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.free_base import base_is_alone, freed, undefined_base
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
-from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
+from kinetree.dynamics.batches import same_batch
+from kinetree.dynamics.checks import check_finite, checking, given
+from kinetree.dynamics.forward import solved
+from kinetree.dynamics.loads import Wrenches
 from kinetree.errors import InputError, SingularityError, unknown_name
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE

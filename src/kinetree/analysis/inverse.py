@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.by_formulation import answer, answers
-from kinetree.analysis.checks import check_threads, given
-from kinetree.analysis.coupling import all_axes, axis_state, coupled, independent
-from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
-from kinetree.analysis.kinematics import axis_motion
 from kinetree.analysis.labels import labelled_wrenches
-from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, with_springs
-from kinetree.analysis.question import Question
-from kinetree.analysis.springs import lift_torques, spring_torques
+from kinetree.analysis.question import closed
+from kinetree.dynamics.by_formulation import answer
+from kinetree.dynamics.checks import check_threads
+from kinetree.dynamics.coupling import axis_state, independent
+from kinetree.dynamics.inverse import (
+    INVERSE,
+    MASS_MATRIX,
+    tree_bias_torque,
+    tree_gravity_torque,
+    tree_reactions,
+)
+from kinetree.dynamics.loads import Wrenches
 from kinetree.errors import InputError, shown, unknown_name
-from kinetree.kernels.crba import CRBA
-from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import Tree
 from kinetree.state import FRAMES, Frame
 
 if TYPE_CHECKING:
@@ -66,39 +67,12 @@ def inverse_dynamics(
         and out is None
         and (threads is None or check_threads(threads))
     ):
-        call = calls.get(_INVERSE)  # straight to compiled code, which checks plain states
+        call = calls.get(INVERSE)  # straight to compiled code, which checks plain states
         if call is not None and (tau := call(q, qd, qdd)) is not None:
             return tau  # type: ignore[no-any-return]
-    return _INVERSE.closely(mechanism, mechanism.tree, (q, qd, qdd), wrenches, threads, formulation, out)
-
-
-def _torques(
-    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
-) -> Array:
-    if wrenches is None:
-        (tau,) = evaluate(RNEA_UNLOADED, tree, state, [tree.n], threads)
-    else:
-        load = axis_loads(tree, body_loads(mechanism, state[0], wrenches))
-        tau, _ = evaluate(RNEA, tree, [*state, load], [tree.n, 0], threads)
-    if tree.springs is not None:
-        tau = tau - spring_torques(tree, state[0], state[1])
-    return independent(tree, tau, state[0])
-
-
-def _torques_by_formulation(
-    name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
-) -> Array:
-    states = list(zip(_INVERSE.inputs, state, strict=True))
-    return answer(name, "inverse_dynamics", mechanism, states, wrenches)
-
-
-_INVERSE = Question(
-    "inverse_dynamics",
-    RNEA_UNLOADED,
-    ("q", "qd", "qdd"),
-    general=_torques,
-    formulated=_torques_by_formulation,
-)
+    if mechanism.loops:
+        return closed(INVERSE, mechanism, (q, qd, qdd), wrenches, threads, formulation, out)
+    return INVERSE.closely(mechanism, mechanism.tree, (q, qd, qdd), wrenches, threads, formulation, out)
 
 
 def bias_torque(
@@ -121,7 +95,7 @@ def bias_torque(
     expect_mechanism(mechanism)
     if formulation is not None:
         return answer(formulation, "bias_torque", mechanism, [("q", q), ("qd", qd)], wrenches)
-    h = inverse_dynamics(mechanism.opened(), q, qd, np.zeros(mechanism.n_dof), wrenches)
+    h = tree_bias_torque(mechanism.opened(), q, qd, wrenches)
     if mechanism.loops:
         from kinetree.analysis.loops.coordinates import cut_axis_torques, has_cut_forces
 
@@ -147,13 +121,7 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
         from kinetree.analysis.loops.verbs import closed_gravity_torque
 
         return closed_gravity_torque(mechanism, q)
-    tree = mechanism.tree
-    rest = np.zeros(tree.n)
-    q = all_axes(tree, given(mechanism, q, "q"))
-    (tau,) = evaluate(RNEA_UNLOADED, tree, [q, rest, rest], [tree.n])
-    if tree.springs is not None:
-        tau = tau - lift_torques(tree, q)
-    return independent(tree, tau - tree.stiffness * (q - tree.rest), q)
+    return tree_gravity_torque(mechanism, q)
 
 
 def mass_matrix(
@@ -179,34 +147,10 @@ def mass_matrix(
         expect_mechanism(mechanism)
         raise
     if formulation is None and out is None and (threads is None or check_threads(threads)):
-        call = calls.get(_MASS_MATRIX)  # straight to compiled code
+        call = calls.get(MASS_MATRIX)  # straight to compiled code
         if call is not None and (M := call(q)) is not None:
             return M  # type: ignore[no-any-return]
-    return _MASS_MATRIX.closely(mechanism, mechanism.tree, (q,), None, threads, formulation, out)
-
-
-def _mass_matrices(
-    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
-) -> Array:
-    _, (M,) = evaluate_full(CRBA, tree, state, [], threads)
-    return coupled(tree, as_matrices(M, tree.n), state[0])
-
-
-def _mass_matrix_by_formulation(
-    name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
-) -> Array:
-    return answer(name, "mass_matrix", mechanism, [("q", state[0])])
-
-
-_MASS_MATRIX = Question(
-    "mass_matrix",
-    CRBA,
-    ("q",),
-    general=_mass_matrices,
-    formulated=_mass_matrix_by_formulation,
-    of_open_trees=False,
-    feels_springs=False,
-)
+    return MASS_MATRIX.closely(mechanism, mechanism.tree, (q,), None, threads, formulation, out)
 
 
 @overload
@@ -271,40 +215,10 @@ def joint_reactions(
         raise InputError(unknown_name("frame", frame, FRAMES))
     if not isinstance(labeled, bool):
         raise InputError(f"labeled must be True or False, got {shown(labeled)}")
-    found = _reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
-    return labelled_wrenches(mechanism, found, frame) if labeled else found
-
-
-def _reactions(
-    mechanism: Mechanism,
-    q: ArrayLike,
-    qd: ArrayLike,
-    qdd: ArrayLike,
-    wrenches: Wrenches,
-    frame: Frame,
-    formulation: str | None,
-) -> Array:
-    """The wrenches as a plain array."""
     if mechanism.loops:
         from kinetree.analysis.loops.verbs import closed_reactions
 
-        return closed_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
-    tree = mechanism.jointed_tree
-    if formulation is None:
-        moving, rates, _ = axis_state(mechanism, mechanism.tree, q, qd, qdd)
-        wrenches = with_springs(mechanism, moving, rates, wrenches)
-        load = axis_loads(tree, body_loads(mechanism, moving, wrenches))
-        q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-        _, reaction = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 6 * tree.n])
+        found = closed_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
     else:
-        states = [("q", q), ("qd", qd), ("qdd", qdd)]
-        (reaction,) = answers(formulation, "joint_reactions", mechanism, tree, states, wrenches)
-        q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    batch = reaction.shape[:-1] if formulation is None else reaction.shape[:-2]
-    on_axes = reaction.reshape((*batch, tree.n, 2, 3))[..., tree.body_axis, :, :]
-    if frame == "body":
-        axes = tree.body_rotation.transpose(0, 2, 1)
-    else:
-        axes = axis_motion(tree, q, qd, qdd).rotation[..., tree.body_axis, :, :]
-    turned = (axes[..., None, :, :] @ on_axes[..., None])[..., 0]
-    return turned.reshape((*turned.shape[:-2], 6))
+        found = tree_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
+    return labelled_wrenches(mechanism, found, frame) if labeled else found

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.coupling import all_axes
-from kinetree.analysis.kinematics import axis_motion, forward_kinematics
+from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.dynamics.axis_motion import axis_motion
+from kinetree.dynamics.coupling import all_axes
 from kinetree.errors import InputError, ModelError, listed, texts, unknown_name
 from kinetree.model.body import WORLD
 from kinetree.model.contact_point import ContactPoint

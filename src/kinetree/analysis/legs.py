@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
-from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.inverse import mass_matrix
-from kinetree.analysis.kinematics import axis_motion, forward_kinematics
+from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.analysis.leg_chains import Leg, LegChain, alternating, leg_chains, reaching_down
+from kinetree.dynamics.axis_motion import axis_motion
+from kinetree.dynamics.coupling import all_axes
 from kinetree.errors import InputError, ModelError, listed
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Link, Mechanism

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.rotation import unit_axis
-from kinetree.analysis.checks import check_finite, checking
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
+from kinetree.dynamics.checks import check_finite, checking
 from kinetree.errors import InputError, SingularityError
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.coupling import axis_state
-from kinetree.analysis.evaluate import evaluate_full
+from kinetree.dynamics.checks import given
+from kinetree.dynamics.coupling import axis_state
+from kinetree.dynamics.evaluate import evaluate_full
 from kinetree.kernels.regressor import REGRESSOR
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -51,9 +52,7 @@ def inertia_regressor(
     """
     expect_mechanism(mechanism)
     if mechanism.loops:
-        from kinetree.analysis.loops.verbs import closed_regressor
-
-        return closed_regressor(mechanism, q, qd, qdd, threads)
+        return _of_drives(mechanism, q, qd, qdd, threads)
     tree = mechanism.jointed_tree
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     _, (values,) = evaluate_full(REGRESSOR, tree, [q, qd, qdd], [], threads)
@@ -61,3 +60,18 @@ def inertia_regressor(
     if tree.coupling is not None:
         Y = np.einsum("ad,...abp->...dbp", tree.coupling.matrix, Y)
     return Y
+
+
+def _of_drives(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
+) -> Array:
+    """Y (..., n_dof, n_bodies, 10) of the drives' torques, those of least sum of squares."""
+    from kinetree.analysis.loops.system import constraints, refuse_open_loops
+    from kinetree.analysis.loops.verbs import by_drives
+
+    q, qd, qdd = (given(mechanism, x, what) for x, what in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
+    found = constraints(mechanism, q, qd, qdd)
+    refuse_open_loops(mechanism, found, qd, qdd)
+    Y = inertia_regressor(mechanism.opened(), q, qd, qdd, threads=threads)
+    flat = Y.reshape(*Y.shape[:-2], -1)
+    return by_drives(mechanism, np.broadcast_to(q, (*Y.shape[:-3], q.shape[-1])), flat).reshape(Y.shape)

@@ -9,10 +9,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.hybrid import hybrid_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics
-from kinetree.analysis.loads import Wrenches, body_loads
 from kinetree.analysis.loops.tracking import holding_torque, tracking_torque, whole_motion
 from kinetree.control.desired_motion import DesiredMotion, constant
 from kinetree.control.per_joint import Checked, columns, spread
@@ -24,6 +22,8 @@ from kinetree.control.structure import (
     has_idle_joints,
 )
 from kinetree.control.torque_source import TorqueSource
+from kinetree.dynamics.coupling import all_axes
+from kinetree.dynamics.loads import Wrenches, body_loads
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY, NO_MODEL
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

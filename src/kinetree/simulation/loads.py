@@ -13,7 +13,7 @@ from kinetree.algebra.adaptive import fitted_pieces, side_by_side
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.analysis.loads import on_body
+from kinetree.dynamics.loads import on_body
 from kinetree.errors import InputError, shown
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.layout import layout_rows

@@ -8,9 +8,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import euler_angles, rotation_about
-from kinetree.analysis.coupling import all_axes
-from kinetree.analysis.kinematics import AxisMotion, axis_motion, body_poses
 from kinetree.analysis.leg_chains import Leg
+from kinetree.dynamics.axis_motion import AxisMotion, axis_motion, body_poses
+from kinetree.dynamics.coupling import all_axes
 from kinetree.errors import InputError, ModelError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State

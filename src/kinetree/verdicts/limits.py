@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.coupling import on_axes
+from kinetree.dynamics.coupling import on_axes
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.result.verdict_names import ALL, EFFORT, POSITION, VELOCITY

@@ -12,12 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.batches import batch_shape, plain_rows
-from kinetree.analysis.checks import checking, given, is_finite
-from kinetree.analysis.coupling import on_axes
-from kinetree.analysis.forward import forward_dynamics
-from kinetree.analysis.inverse import bias_torque, mass_matrix
-from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.analysis.loops.coordinates import cut_axis_torques, cut_forces, has_cut_forces
 from kinetree.analysis.loops.linear import constrained
 from kinetree.analysis.loops.program import LoopProgram, loop_program
@@ -31,7 +25,13 @@ from kinetree.analysis.loops.system import (
     refuse_open_loops,
     size_of,
 )
-from kinetree.analysis.springs import spring_torques
+from kinetree.dynamics.batches import batch_shape, plain_rows
+from kinetree.dynamics.checks import checking, given, is_finite
+from kinetree.dynamics.coupling import on_axes
+from kinetree.dynamics.forward import FORWARD
+from kinetree.dynamics.inverse import MASS_MATRIX, tree_bias_torque
+from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads
+from kinetree.dynamics.springs import spring_torques
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.model.mechanism import Mechanism
@@ -117,12 +117,12 @@ def _closely(
     refuse_open_loops(mechanism, found, qd, None)
     if regular.all():
         return qdd
-    tree, h = mechanism.opened(), bias_torque(mechanism.opened(), q, qd, wrenches=wrenches)
-    forward_dynamics(tree, q[~regular], qd[~regular], tau[~regular])  # names a joint that moves no inertia
+    tree, h = mechanism.opened(), tree_bias_torque(mechanism.opened(), q, qd, wrenches)
+    FORWARD.of(tree, q[~regular], qd[~regular], tau[~regular])  # names a joint that moves no inertia
     refuse_singular(mechanism, found.J)
     if has_cut_forces(mechanism):
         h = h - cut_forces(mechanism, found.motion).torque
-    M, right = mass_matrix(tree, q), tau - h
+    M, right = MASS_MATRIX.of(tree, q), tau - h
     some, bias = found.J[~regular], found.rate[~regular][..., None]
     exact, _ = constrained(M[~regular], some, right[~regular][..., None], bias)
     qdd = np.array(qdd)

@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
-from kinetree.analysis.checks import checking, given
-from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.acceleration import loop_accelerations
 from kinetree.analysis.loops.coordinates import cut_forces, cut_torques, has_cut_drives, has_cut_forces
 from kinetree.analysis.loops.drives import compiled_drives
@@ -23,6 +20,9 @@ from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.recursion import recursive_torque
 from kinetree.analysis.loops.structure import independent_coordinates, regular_pose, structure
 from kinetree.analysis.loops.system import Constraints, constraints, losing, refuse_open_loops
+from kinetree.dynamics.checks import checking, given
+from kinetree.dynamics.inverse import INVERSE
+from kinetree.dynamics.loads import Wrenches
 from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
@@ -91,7 +91,7 @@ def needed_torque(
     """The loops of a motion that fits them, and what its tree needs at all joints, (..., n_dof)."""
     found = constraints(mechanism, q, qd, qdd)
     refuse_open_loops(mechanism, found, qd, qdd)
-    tau = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+    tau = INVERSE.of(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
     return found, tau - cut_forces(mechanism, found.motion).torque if has_cut_forces(mechanism) else tau
 
 
@@ -127,7 +127,7 @@ def drive_torque(
     """Torques of the drives alone, (..., n_dof): subsystem by subsystem where that is possible."""
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     if not has_cut_drives(mechanism):
-        needed = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+        needed = INVERSE.of(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
         if has_cut_forces(mechanism):
             needed = needed - cut_torques(mechanism, q, qd)
         tau = compiled_drives(mechanism, q, qd, qdd, needed, threads)
@@ -163,7 +163,7 @@ def loop_forward_dynamics(
     q, qd, tau = broadcast(mechanism, q, qd, tau)
     qdd = loop_accelerations(mechanism, q, qd, tau, wrenches)
     found = constraints(mechanism, q, qd)
-    torque = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches) - tau
+    torque = INVERSE.of(mechanism.opened(), q, qd, qdd, wrenches=wrenches) - tau
     if has_cut_forces(mechanism):
         torque = torque - cut_forces(mechanism, found.motion).torque
     return qdd, forces_of(mechanism, found, torque)

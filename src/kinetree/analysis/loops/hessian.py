@@ -15,11 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.batches import batch_shape
-from kinetree.analysis.checks import given
-from kinetree.analysis.coupling import all_axes, all_rates
-from kinetree.analysis.hessian import TorqueHessian, torque_hessian
-from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.coordinates import has_cut_forces
 from kinetree.analysis.loops.cut_bends import cut_torque_bends
 from kinetree.analysis.loops.jets import RowJets
@@ -27,6 +22,11 @@ from kinetree.analysis.loops.linear import solved, swapped
 from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
 from kinetree.analysis.loops.structure import Blocks, block_form
 from kinetree.analysis.loops.system import loop_rows
+from kinetree.dynamics.batches import batch_shape
+from kinetree.dynamics.checks import given
+from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.hessian import HESSIAN, TorqueHessian
+from kinetree.dynamics.loads import Wrenches
 from kinetree.errors import InputError
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -88,7 +88,7 @@ def loop_torque_hessian(
     mu, force = _adjoint(form, at.found.J, weight, at.torque)
     m, k = len(q), len(at.independent)
     tree = mechanism.opened()
-    of_tree = torque_hessian(tree, q, qd, qdd, mu, wrenches, threads=threads)
+    of_tree = HESSIAN.of(tree, q, qd, qdd, mu, wrenches=wrenches, threads=threads)
     along, rest = _Rows(mechanism, form, q, mu, np.zeros_like(mu)), _Rows(mechanism, form, q, qd, qdd)
     turned = along.bend(force)
     gradient = np.stack([of_tree.dq - (turned[0] @ mu[..., None])[..., 0], of_tree.dqd, of_tree.dqdd])

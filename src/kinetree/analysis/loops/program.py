@@ -14,9 +14,6 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.coupling import all_axes
-from kinetree.analysis.forward import forward_dynamics
-from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.loops.assembly import LONGEST_STEP, closest, is_closed
 from kinetree.analysis.loops.compiled import LoopStates
 from kinetree.analysis.loops.draft import Draft, random_motion
@@ -26,6 +23,9 @@ from kinetree.analysis.loops.segments import (
 )
 from kinetree.analysis.loops.structure import RegularPose, independent_rows, regular_pose, walk
 from kinetree.analysis.loops.system import constraints, loop_rows, size_of
+from kinetree.dynamics.coupling import all_axes
+from kinetree.dynamics.forward import FORWARD
+from kinetree.dynamics.inverse import MASS_MATRIX
 from kinetree.errors import InputError, listed
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop_table import OWNER, PIVOT, ROW, START, LoopTables
@@ -89,7 +89,7 @@ def _new_program(mechanism: Mechanism) -> LoopProgram:
             "constrain nothing; leave them out (mechanism.opened())"
         )
     rest = np.zeros(mechanism.n_dof)
-    forward_dynamics(mechanism.opened(), at.q, rest, rest)  # names a joint that moves no inertia
+    FORWARD.of(mechanism.opened(), at.q, rest, rest)  # names a joint that moves no inertia
     poses = _near(mechanism, at)
     chosen = chosen_rows(mechanism, poses, at.rank)
     rows = loop_rows(mechanism)
@@ -116,7 +116,7 @@ def soften(mechanism: Mechanism, tables: LoopTables, chosen: ChosenRows, poses: 
     if not len(soft):
         return
     some = np.array(poses[:MOST_POSES])
-    J, M = constraints(mechanism, some).J, mass_matrix(mechanism.opened(), some)
+    J, M = constraints(mechanism, some).J, MASS_MATRIX.of(mechanism.opened(), some)
     size = np.einsum("pij,pji->pi", J, np.linalg.solve(M, np.swapaxes(J, -1, -2))).mean(axis=0)
     same = rows.loop_of_row * 3 + rows.type
     mean = np.array([size[same == k].mean() for k in same])
@@ -148,7 +148,7 @@ def _plain_program(mechanism: Mechanism) -> LoopProgram | None:
     poses = _closed_poses(mechanism, LoopStates(tree, tables))
     if len(poses) < FEWEST_POSES:
         return None
-    forward_dynamics(mechanism.opened(), poses[0], 0.0 * poses[0], 0.0 * poses[0])
+    FORWARD.of(mechanism.opened(), poses[0], 0.0 * poses[0], 0.0 * poses[0])
     usual = _usual_pivots(tree, tables, poses)
     states = LoopStates(tree, tables)
     rest = np.zeros((len(poses), tree.n))

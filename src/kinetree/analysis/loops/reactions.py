@@ -13,9 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.inverse import joint_reactions
-from kinetree.analysis.kinematics import AxisMotion, body_poses
-from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.coordinates import cut_forces, has_cut_drives, has_cut_forces
 from kinetree.analysis.loops.dynamics import (
     DETERMINED,
@@ -28,9 +25,12 @@ from kinetree.analysis.loops.dynamics import (
 from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.rows import CutMotion, LoopRows
 from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
-from kinetree.analysis.loops.slopes import STEP, Direction, moved
 from kinetree.analysis.loops.system import Constraints, constraints, loop_rows
-from kinetree.analysis.reaction_sensitivity import JointReactionDerivatives, joint_reaction_derivatives
+from kinetree.dynamics.axis_motion import AxisMotion, body_poses
+from kinetree.dynamics.axis_slopes import STEP, Direction, moved
+from kinetree.dynamics.inverse import tree_reactions
+from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.reaction_sensitivity import REACTION_SLOPES, JointReactionDerivatives
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -101,7 +101,7 @@ def reactions_of(
     cut = found.rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])
     if pushed is not None or has_cut_forces(mechanism) or has_cut_drives(mechanism):
         cut = cut + cut_forces(mechanism, found.motion).wrench(found.cut.D, drive, pushed)
-    of_tree = joint_reactions(mechanism.opened(), *state, wrenches, frame)
+    of_tree = tree_reactions(mechanism.opened(), *state, wrenches, frame)
     wrench = of_tree + _carried(found.rows, found.cut, position, cut, axes)
     determined = _determined(found, position, axes)
     return np.where(determined, wrench, np.nan), determined
@@ -184,7 +184,8 @@ def loop_reaction_derivatives(
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     at = inverse_slopes(mechanism, (q, qd, qdd), independent, wrenches, weights, threads)
     found, change = at.found, at.change
-    of_tree = joint_reaction_derivatives(mechanism.opened(), q, qd, qdd, wrenches, threads=threads)
+    tree = mechanism.opened()
+    of_tree = REACTION_SLOPES.ask(tree, tree.jointed_tree, (q, qd, qdd), wrenches, threads)
     along = sum(
         np.einsum("...brn,...kn->...kbr", slope, d)
         for slope, d in zip(of_tree.slopes, (change.q, change.qd, change.qdd), strict=True)

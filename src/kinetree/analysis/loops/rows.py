@@ -25,7 +25,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import cross
-from kinetree.analysis.kinematics import AxisMotion, axis_motion
+from kinetree.dynamics.axis_motion import AxisMotion, axis_motion
 from kinetree.model.body import WORLD
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Mechanism

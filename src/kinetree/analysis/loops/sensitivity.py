@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.inverse import mass_matrix
-from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.coordinates import cut_torque_slopes, has_cut_drives, has_cut_forces
 from kinetree.analysis.loops.dynamics import broadcast, drive_weights, loop_forward_dynamics, multipliers
 from kinetree.analysis.loops.linear import constrained, swapped
-from kinetree.analysis.loops.slopes import Direction, RowSlopes, row_slopes
+from kinetree.analysis.loops.slopes import RowSlopes, row_slopes
 from kinetree.analysis.loops.structure import structure
 from kinetree.analysis.loops.system import (
     RANK,
@@ -33,10 +31,13 @@ from kinetree.analysis.loops.system import (
     refuse_cut_forces,
     refuse_open_loops,
 )
-from kinetree.analysis.sensitivity import (
+from kinetree.dynamics.axis_slopes import Direction
+from kinetree.dynamics.inverse import MASS_MATRIX
+from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.sensitivity import (
+    INVERSE_SLOPES,
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
-    inverse_dynamics_derivatives,
 )
 from kinetree.errors import InputError, listed, shown
 from kinetree.model.expected import expect_mechanism
@@ -212,7 +213,7 @@ def loop_forward_dynamics_derivatives(
     unit = np.broadcast_to(np.eye(n), (*batch, n, n))
     right = np.concatenate([right, unit], axis=-2)
     rows = np.concatenate([change.slopes.second_rate, np.zeros((*batch, n, found.gap.shape[-1]))], axis=-2)
-    M = mass_matrix(mechanism.opened(), q)
+    M = MASS_MATRIX.of(mechanism.opened(), q)
     dqdd = swapped(constrained(M, found.J, swapped(right), swapped(rows))[0])
     parts = [
         np.ascontiguousarray(swapped(x))
@@ -225,7 +226,7 @@ def _tree_slopes(
     mechanism: Mechanism, state: tuple[Array, Array, Array], wrenches: Wrenches, threads: int | None
 ) -> InverseDynamicsDerivatives:
     """Torques of the tree without the loops' forces, less springs and friction of cut joints; derivatives."""
-    tree = inverse_dynamics_derivatives(mechanism.opened(), *state, wrenches=wrenches, threads=threads)
+    tree = INVERSE_SLOPES.of(mechanism.opened(), *state, wrenches=wrenches, threads=threads)
     if not has_cut_forces(mechanism):
         return tree
     torque, slopes = cut_torque_slopes(mechanism, state[0], state[1])

@@ -24,11 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.batches import batch_shape
-from kinetree.analysis.checks import checking, given
-from kinetree.analysis.floating import floating_base_inverse_dynamics
-from kinetree.analysis.inverse import gravity_torque
-from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.acceleration import loop_accelerations
 from kinetree.analysis.loops.direct import acceleration_call, torque_call
 from kinetree.analysis.loops.dynamics import drive_map, drive_torque
@@ -40,9 +35,11 @@ from kinetree.analysis.loops.sensitivity import (
     loop_inverse_dynamics_derivatives,
 )
 from kinetree.analysis.loops.system import constraints, refuse_open_loops
-from kinetree.analysis.regressor import inertia_regressor
+from kinetree.dynamics.batches import batch_shape
+from kinetree.dynamics.checks import checking, given
+from kinetree.dynamics.inverse import tree_gravity_torque
+from kinetree.dynamics.loads import Wrenches
 from kinetree.errors import InputError, KinetreeError
-from kinetree.kernels.floating import BASE
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import Frame
 
@@ -159,7 +156,7 @@ def closed_gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
         "of drives at cut joints",
     )
     q = given(mechanism, q, "q")
-    return _by_drives(mechanism, q, gravity_torque(mechanism.opened(), q)[..., None])[..., 0]
+    return by_drives(mechanism, q, tree_gravity_torque(mechanism.opened(), q)[..., None])[..., 0]
 
 
 def closed_reactions(
@@ -180,49 +177,9 @@ def closed_reactions(
     return loop_reactions(mechanism, q, qd, qdd, wrenches, frame).wrench
 
 
-def closed_regressor(
-    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
-) -> Array:
-    """Y (..., n_dof, n_bodies, 10) of the drives' torques, those of least sum of squares."""
-    q, qd, qdd = (given(mechanism, x, what) for x, what in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
-    found = constraints(mechanism, q, qd, qdd)
-    refuse_open_loops(mechanism, found, qd, qdd)
-    Y = inertia_regressor(mechanism.opened(), q, qd, qdd, threads=threads)
-    flat = Y.reshape(*Y.shape[:-2], -1)
-    return _by_drives(mechanism, np.broadcast_to(q, (*Y.shape[:-3], q.shape[-1])), flat).reshape(Y.shape)
-
-
-def _by_drives(mechanism: Mechanism, q: Array, on_joints: Array) -> Array:
+def by_drives(mechanism: Mechanism, q: Array, on_joints: Array) -> Array:
     """Generalized forces (..., n_dof, k) on the tree's joints as those of the drives that do their work."""
     found = constraints(mechanism, q)
     refuse_open_loops(mechanism, found, np.zeros_like(q), None)
     by_drives: Array = drive_map(mechanism, found, on_joints, np.ones(mechanism.n_dof), mechanism.driven)
     return by_drives
-
-
-def closed_floating_inverse(
-    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, joints: ArrayLike, wrenches: Wrenches
-) -> tuple[Array, Array]:
-    """Base acceleration and torques of the drives of a floating mechanism whose loops ride on it."""
-    q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
-    found = constraints(mechanism, q, qd)
-    size = max(1.0, float(np.abs(found.J).max(initial=0.0)))
-    tied = np.argwhere(np.abs(found.J[..., :BASE]) > 1e-9 * size)
-    if len(tied):
-        loop = found.rows.loops[found.rows.loop_of_row[tied[0][-2]]].name
-        raise InputError(
-            f"mechanism '{mechanism.name}': loop '{loop}' connects the floating base, so it is not free to "
-            f"accelerate; use inverse_dynamics with the accelerations of all joints"
-        )
-    base, tau = floating_base_inverse_dynamics(mechanism.opened(), q, qd, joints, wrenches)
-    joints = np.asarray(joints, dtype=np.float64)
-    joints = np.broadcast_to(joints, (*base.shape[:-1], joints.shape[-1]))
-    qdd = np.concatenate([base, joints], axis=-1)
-    q, qd = np.broadcast_to(q, qdd.shape), np.broadcast_to(qd, qdd.shape)
-    found = constraints(mechanism, q, qd, qdd)
-    refuse_open_loops(mechanism, found, qd, qdd)
-    driven = mechanism.driven.copy()
-    driven[:BASE] = False
-    tau_tree = np.concatenate([np.zeros_like(base), tau], axis=-1)
-    by_drives = drive_map(mechanism, found, tau_tree[..., None], np.ones(mechanism.n_dof), driven)
-    return base, by_drives[..., BASE:, 0]

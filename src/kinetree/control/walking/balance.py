@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.coupling import all_axes, all_rates
-from kinetree.analysis.evaluate import evaluate, one_state
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.legs import Legged
 from kinetree.control.sampled import ContactReading
@@ -25,6 +23,8 @@ from kinetree.control.whole_body.compiled.memory import new_bodies, new_walk
 from kinetree.control.whole_body.compiled.tasks import BUSY, ON_POSTURE, SMALL_ACCELERATION, SMALL_FORCE, SOFT
 from kinetree.control.whole_body.compiled.tick import compiled_tick
 from kinetree.control.whole_body.task import Task, TaskRows
+from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.evaluate import evaluate, one_state
 from kinetree.errors import InputError, StopSimulation
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.model.mechanism import Mechanism

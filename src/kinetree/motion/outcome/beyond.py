@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.coupling import on_axes
+from kinetree.dynamics.coupling import on_axes
 from kinetree.motion.problem.model_limits import KINDS, wanted_kinds
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms.effort import TorqueLimits

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.coupling import all_axes, all_rates
-from kinetree.analysis.kinematics import axis_poses
+from kinetree.dynamics.axis_motion import axis_poses
+from kinetree.dynamics.coupling import all_axes, all_rates
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS

@@ -9,11 +9,11 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.checks import check_finite
 from kinetree.analysis.hessian import torque_hessian
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.analysis.loads import load_moments
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
+from kinetree.dynamics.checks import check_finite
+from kinetree.dynamics.loads import load_moments
 from kinetree.engine.repeated import Repeated
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.layout import Kernel

@@ -16,9 +16,9 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.coupling import all_axes, all_rates
-from kinetree.analysis.kinematics import axis_motion
 from kinetree.declare import Parameter, declare
+from kinetree.dynamics.axis_motion import axis_motion
+from kinetree.dynamics.coupling import all_axes, all_rates
 from kinetree.errors import InputError, expect
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.terms.arguments import Instants

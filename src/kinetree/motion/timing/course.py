@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.analysis.loads import Wrenches
+from kinetree.dynamics.loads import Wrenches
 from kinetree.model.joint import friction_differs
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers

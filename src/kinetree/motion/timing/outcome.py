@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loads import Wrenches
 from kinetree.doors import upstairs
+from kinetree.dynamics.loads import Wrenches
 from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.timing.course import Limits, PathGrid

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.checks import given
+from kinetree.dynamics.checks import given
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.room import check_room
-from kinetree.analysis.checks import finite
-from kinetree.analysis.kinematics import AxisMotion, axis_motion
-from kinetree.analysis.loops.slopes import STEP, Direction, moved
+from kinetree.dynamics.axis_motion import AxisMotion, axis_motion
+from kinetree.dynamics.axis_slopes import STEP, Direction, moved
+from kinetree.dynamics.checks import finite
 from kinetree.model.body import WORLD
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism

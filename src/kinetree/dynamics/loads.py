@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.analysis.kinematics import axis_motion, body_poses
-from kinetree.analysis.springs import spring_wrenches
+from kinetree.dynamics.axis_motion import axis_motion, body_poses
+from kinetree.dynamics.springs import spring_wrenches
 from kinetree.errors import InputError
 from kinetree.kernels.load_gradient import LOAD
 from kinetree.model.mechanism import Mechanism

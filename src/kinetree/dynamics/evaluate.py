@@ -10,8 +10,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.room import check_room
-from kinetree.analysis.batches import batch_shape, plain_rows
-from kinetree.analysis.checks import check_finite, check_threads
+from kinetree.dynamics.batches import batch_shape, plain_rows
+from kinetree.dynamics.checks import check_finite, check_threads
 from kinetree.engine.buffers import new_array, new_result
 from kinetree.engine.run import prepared
 from kinetree.kernels.layout import Kernel

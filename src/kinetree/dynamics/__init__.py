@@ -1,0 +1,1 @@
+"""Algorithms that are more than one kernel: trees under loads and springs, closed loops."""
