@@ -24,10 +24,10 @@ from benchmarks.simulation_cases import Runner, final_positions
 from benchmarks.timing import Contestant, race
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import bias_torque, mass_matrix
-from kinetree.analysis.loops.linear import constrained
-from kinetree.analysis.loops.program import loop_program
-from kinetree.analysis.loops.states import fitting_state
-from kinetree.analysis.loops.system import constraints
+from kinetree.dynamics.loops.linear import constrained
+from kinetree.dynamics.loops.program import loop_program
+from kinetree.dynamics.loops.states import fitting_state
+from kinetree.dynamics.loops.system import constraints
 
 Row = dict[str, Any]
 Say = Callable[[str], None]

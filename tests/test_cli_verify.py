@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import kinetree as kt
 from kinetree.analysis.agreement import QUESTIONS, agreement
 from kinetree.analysis.derivative_check import check_derivatives
-from kinetree.analysis.loops.structure import mobility
 from kinetree.cli import app
 from kinetree.derivations import able
+from kinetree.dynamics.loops.structure import mobility
 from kinetree.formats.dh_csv import mechanism_from_dh_csv
 from kinetree.study.speed import best_time
 from support.texts import UNPHYSICAL_URDF

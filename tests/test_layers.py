@@ -148,6 +148,8 @@ COMPILED = (
     "motion/compiled",
     "control/whole_body/compiled",
     "analysis/loops/machine",
+    "control/walking/compiled",
+    "dynamics/loops/machine",
 )  # folders that are stamped as a whole
 
 

@@ -13,8 +13,8 @@ from benchmarks.loop_cases import LoopCase
 from benchmarks.peers.mujoco import spec_of
 from benchmarks.simulation_cases import Runner
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.structure import structure
-from kinetree.analysis.loops.system import loop_rows
+from kinetree.dynamics.loops.structure import structure
+from kinetree.dynamics.loops.system import loop_rows
 from kinetree.model.body import WORLD
 
 mujoco: Any = import_module("mujoco")

@@ -19,8 +19,8 @@ import kinetree as kt
 from benchmarks.loop_cases import LoopCase
 from benchmarks.simulation_cases import Runner
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.structure import structure
-from kinetree.analysis.loops.system import loop_rows
+from kinetree.dynamics.loops.structure import structure
+from kinetree.dynamics.loops.system import loop_rows
 from kinetree.model.tree import Tree
 
 pin: Any = import_module("pinocchio")

@@ -7,8 +7,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.analysis.hybrid import prescribed_joints
-from kinetree.analysis.loops.structure import assembled_poses
-from kinetree.analysis.loops.system import constraints
+from kinetree.dynamics.loops.structure import assembled_poses
+from kinetree.dynamics.loops.system import constraints
 
 
 def mimic_hand() -> kt.Mechanism:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.jets import RowJets
-from kinetree.analysis.loops.slopes import row_slopes
-from kinetree.analysis.loops.system import constraints, loop_rows
 from kinetree.dynamics.axis_slopes import Direction
+from kinetree.dynamics.loops.jets import RowJets
+from kinetree.dynamics.loops.slopes import row_slopes
+from kinetree.dynamics.loops.system import constraints, loop_rows
 
 
 def rod_linkage():

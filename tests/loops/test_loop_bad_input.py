@@ -106,7 +106,7 @@ def test_a_mechanism_that_cannot_close_says_so_at_once_when_it_is_asked_again(mo
     far = replace(mechanism, loops=(replace(loop, placement_b=kt.Placement.at((3.0, 0.0, 0.0))),))
     with pytest.raises(kt.errors.AssemblyError, match="loops \\('crank_pin'\\) could not be closed") as first:
         kt.loops.mobility(far)
-    monkeypatch.setattr("kinetree.analysis.loops.structure.closest", None)  # no further search
+    monkeypatch.setattr("kinetree.dynamics.loops.structure.closest", None)  # no further search
     for ask in (kt.loops.structure, kt.loops.subsystems, lambda x: kt.simulate(x, np.zeros(3))):
         with pytest.raises(kt.errors.AssemblyError) as again:
             ask(far)

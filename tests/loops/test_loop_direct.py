@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.acceleration import loop_accelerations
-from kinetree.analysis.loops.dynamics import drive_torque
-from kinetree.analysis.loops.states import fitting_state
 from kinetree.dynamics.forward import FORWARD
 from kinetree.dynamics.inverse import INVERSE
+from kinetree.dynamics.loops.acceleration import loop_accelerations
+from kinetree.dynamics.loops.dynamics import drive_torque
+from kinetree.dynamics.loops.states import fitting_state
 from kinetree.engine import direct, run
 from kinetree.kernels.number import LANES
 

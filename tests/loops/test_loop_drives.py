@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops import drives
-from kinetree.analysis.loops.dynamics import drive_map, needed_torque
-from kinetree.analysis.loops.states import fitting_state
-from kinetree.analysis.loops.tracking import tracking_torque
+from kinetree.analysis.tracking import tracking_torque
+from kinetree.dynamics.loops import drives
+from kinetree.dynamics.loops.dynamics import drive_map, needed_torque
+from kinetree.dynamics.loops.states import fitting_state
 
 NAMES = (
     "four_bar",

@@ -6,7 +6,7 @@ from fuzz.linkages import KINDS, in_other_frames, parallelogram
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
-from kinetree.analysis.loops.structure import regular_pose
+from kinetree.dynamics.loops.structure import regular_pose
 
 ZOO = ["four_bar", "three_rrr", "robotic_leg", "slider_crank", "five_bar", "n_four_bar", "scissor_lift",
        "jansen_leg", "bricard", "stewart", "delta", "andrews_squeezer"]  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.structure import allowed_pose
+from kinetree.dynamics.loops.structure import allowed_pose
 from kinetree.simulation.loop_audit import gap_checks
 from kinetree.study.new_study import start_and_end
 

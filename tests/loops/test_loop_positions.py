@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.assembly import closest
-from kinetree.analysis.loops.positions import loop_positions_of
-from kinetree.analysis.loops.system import constraints
+from kinetree.dynamics.loops.assembly import closest
+from kinetree.dynamics.loops.positions import loop_positions_of
+from kinetree.dynamics.loops.system import constraints
 from loops.test_loop_drives import mimicking
 
 MECHANISMS = [

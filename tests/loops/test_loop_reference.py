@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.dynamics import loop_forward_dynamics
-from kinetree.analysis.loops.structure import structure
+from kinetree.dynamics.loops.dynamics import loop_forward_dynamics
+from kinetree.dynamics.loops.structure import structure
 from support.loop_walk import BENCHMARKS, BOOK, STATES, walk
 from support.reference import closed, read, relative_error
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.assembly import assemble, assembly_modes, completed, dependent_motion
-from kinetree.analysis.loops.dynamics import loop_forward_dynamics, loop_inverse_dynamics
-from kinetree.analysis.loops.sensitivity import loop_forward_dynamics_derivatives
-from kinetree.analysis.loops.slopes import row_slopes
-from kinetree.analysis.loops.structure import mobility, structure, subsystems
-from kinetree.analysis.loops.system import constraints, loop_rows
 from kinetree.dynamics.axis_slopes import Direction
+from kinetree.dynamics.loops.assembly import assemble, assembly_modes, completed, dependent_motion
+from kinetree.dynamics.loops.dynamics import loop_forward_dynamics, loop_inverse_dynamics
+from kinetree.dynamics.loops.sensitivity import loop_forward_dynamics_derivatives
+from kinetree.dynamics.loops.slopes import row_slopes
+from kinetree.dynamics.loops.structure import mobility, structure, subsystems
+from kinetree.dynamics.loops.system import constraints, loop_rows
 from support.reference import closed, read
 
 FILES = ("slider_crank", "prismatic_cut", "spatial_fourbar", "other_cuts", "six_bar", "five_bar")

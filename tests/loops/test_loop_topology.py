@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.system import constraints
+from kinetree.dynamics.loops.system import constraints
 from support.reference import closed, read
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.assembly import completed
+from kinetree.dynamics.loops.assembly import completed
 from support.reference import closed, loads, read, relative_error
 
 FILES = ("slider_crank", "prismatic_cut", "spatial_fourbar", "jansen_leg", "other_cuts", "stewart", "delta")

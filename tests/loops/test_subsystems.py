@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.dynamics import drive_torque
-from kinetree.analysis.loops.recursion import recursive_torque
-from kinetree.analysis.loops.states import fitting_state
-from kinetree.analysis.loops.system import constraints
+from kinetree.dynamics.loops.dynamics import drive_torque
+from kinetree.dynamics.loops.recursion import recursive_torque
+from kinetree.dynamics.loops.states import fitting_state
+from kinetree.dynamics.loops.system import constraints
 from support.reference import closed, read, relative_error
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.system import constraints
+from kinetree.dynamics.loops.system import constraints
 from kinetree.model.joint import Mimic
 from support.reference import closed, read
 

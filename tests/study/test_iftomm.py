@@ -19,7 +19,7 @@ def test_an_unknown_problem_is_refused():
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_starts_closed(name):
-    from kinetree.analysis.loops.system import constraints, refuse_open_loops
+    from kinetree.dynamics.loops.system import constraints, refuse_open_loops
 
     problem = PROBLEMS[name]
     mechanism = problem.mechanism()

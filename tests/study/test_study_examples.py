@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.system import gap
+from kinetree.dynamics.loops.system import gap
 from kinetree.errors import InputError
 from kinetree.study.examples import copy_example, example_names, example_text, examples
 from kinetree.study.file import read_study

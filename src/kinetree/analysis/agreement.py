@@ -12,11 +12,11 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
-from kinetree.analysis.loops.states import fitting_state
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
 from kinetree.derivations import able, described, module_of
 from kinetree.dynamics.by_formulation import answer
 from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.loops.states import fitting_state
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.number import count_operations, counting
 from kinetree.model.mechanism import Mechanism

@@ -11,12 +11,12 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
-from kinetree.analysis.loops.assembly import assemble, completed
-from kinetree.analysis.loops.states import fitting_state
-from kinetree.analysis.loops.structure import structure
 from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
 from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from kinetree.derivations import module_of
+from kinetree.dynamics.loops.assembly import assemble, completed
+from kinetree.dynamics.loops.states import fitting_state
+from kinetree.dynamics.loops.structure import structure
 from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import COMPONENTS, State

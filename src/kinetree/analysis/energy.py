@@ -67,7 +67,7 @@ def _further(mechanism: Mechanism, q: ArrayLike) -> Array:
     tree = mechanism.tree
     fixed = np.asarray(fixed_energy(tree))
     if mechanism.loops:
-        from kinetree.analysis.loops.coordinates import cut_energy, has_cut_forces
+        from kinetree.dynamics.loops.coordinates import cut_energy, has_cut_forces
 
         if has_cut_forces(mechanism):
             fixed = fixed + cut_energy(mechanism, given(mechanism, q, "q"))

@@ -57,8 +57,8 @@ def _with_loops(
     mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, joints: ArrayLike, wrenches: Wrenches
 ) -> tuple[Array, Array]:
     """Base acceleration and torques of the drives of a floating mechanism whose loops ride on it."""
-    from kinetree.analysis.loops.dynamics import drive_map
-    from kinetree.analysis.loops.system import constraints, refuse_open_loops
+    from kinetree.dynamics.loops.dynamics import drive_map
+    from kinetree.dynamics.loops.system import constraints, refuse_open_loops
 
     q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
     found = constraints(mechanism, q, qd)

@@ -95,7 +95,7 @@ def hybrid_dynamics(
     q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
     a, tau = _part(mechanism, qdd, "qdd", known), _part(mechanism, tau, "tau", free)
     if mechanism.loops:
-        from kinetree.analysis.loops.hybrid import closed_hybrid
+        from kinetree.dynamics.loops.hybrid import closed_hybrid
 
         return HybridDynamics(*closed_hybrid(mechanism, q, qd, a, tau, known, wrenches))
     if not len(free):
@@ -142,7 +142,7 @@ def hybrid_dynamics_derivatives(
         mechanism, q, qd, qdd, tau, prescribed=prescribed, wrenches=wrenches, threads=threads
     )
     if mechanism.loops:
-        from kinetree.analysis.loops.hybrid import closed_hybrid_derivatives
+        from kinetree.dynamics.loops.hybrid import closed_hybrid_derivatives
 
         slopes, names = closed_hybrid_derivatives(mechanism, q, qd, both.tau, known, wrenches)
         return HybridDynamicsDerivatives(names, both.qdd, both.tau, *slopes)

@@ -97,7 +97,7 @@ def bias_torque(
         return answer(formulation, "bias_torque", mechanism, [("q", q), ("qd", qd)], wrenches)
     h = tree_bias_torque(mechanism.opened(), q, qd, wrenches)
     if mechanism.loops:
-        from kinetree.analysis.loops.coordinates import cut_axis_torques, has_cut_forces
+        from kinetree.dynamics.loops.coordinates import cut_axis_torques, has_cut_forces
 
         if has_cut_forces(mechanism):
             tree, still = mechanism.tree, np.zeros(mechanism.n_dof)
@@ -118,7 +118,7 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     """
     expect_mechanism(mechanism)
     if mechanism.loops:
-        from kinetree.analysis.loops.verbs import closed_gravity_torque
+        from kinetree.dynamics.loops.verbs import closed_gravity_torque
 
         return closed_gravity_torque(mechanism, q)
     return tree_gravity_torque(mechanism, q)
@@ -216,7 +216,7 @@ def joint_reactions(
     if not isinstance(labeled, bool):
         raise InputError(f"labeled must be True or False, got {shown(labeled)}")
     if mechanism.loops:
-        from kinetree.analysis.loops.verbs import closed_reactions
+        from kinetree.dynamics.loops.verbs import closed_reactions
 
         found = closed_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
     else:

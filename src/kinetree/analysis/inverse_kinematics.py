@@ -11,10 +11,10 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.shown import Shown
 from kinetree.analysis.damped_least_squares import Best, attempt, largest_error
-from kinetree.analysis.loops.assembly import CLOSE, closest, is_closed
-from kinetree.analysis.loops.positions import LoopPositions
-from kinetree.analysis.loops.system import RANK, constraints, size_of
 from kinetree.analysis.targets import Target, TargetProblems, problem_of
+from kinetree.dynamics.loops.assembly import CLOSE, closest, is_closed
+from kinetree.dynamics.loops.positions import LoopPositions
+from kinetree.dynamics.loops.system import RANK, constraints, size_of
 from kinetree.errors import InputError, shown
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism

@@ -22,7 +22,7 @@ def closed(
     out: Answer | None = None,
 ) -> Answer:
     """The answer for states that close the loops; once it was answered, direct calls answer single states."""
-    from kinetree.analysis.loops.verbs import closed_answer, closed_call  # not needed for trees
+    from kinetree.dynamics.loops.verbs import closed_answer, closed_call  # not needed for trees
 
     check_threads(threads)
     if out is not None:

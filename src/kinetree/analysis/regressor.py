@@ -66,8 +66,8 @@ def _of_drives(
     mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
 ) -> Array:
     """Y (..., n_dof, n_bodies, 10) of the drives' torques, those of least sum of squares."""
-    from kinetree.analysis.loops.system import constraints, refuse_open_loops
-    from kinetree.analysis.loops.verbs import by_drives
+    from kinetree.dynamics.loops.system import constraints, refuse_open_loops
+    from kinetree.dynamics.loops.verbs import by_drives
 
     q, qd, qdd = (given(mechanism, x, what) for x, what in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
     found = constraints(mechanism, q, qd, qdd)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers, vector
 from kinetree.algebra.rotation_vector import rotation_by, rotation_vector
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
-from kinetree.analysis.loops.system import constraints, loop_rows
+from kinetree.dynamics.loops.system import constraints, loop_rows
 from kinetree.errors import InputError, expect, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers

@@ -11,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.hybrid import hybrid_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics
-from kinetree.analysis.loops.tracking import holding_torque, tracking_torque, whole_motion
+from kinetree.analysis.tracking import holding_torque, tracking_torque, whole_motion
 from kinetree.control.desired_motion import DesiredMotion, constant
 from kinetree.control.per_joint import Checked, columns, spread
 from kinetree.control.structure import (

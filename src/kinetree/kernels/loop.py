@@ -3,7 +3,7 @@
 M qdd + h = tau + J^T lambda, J qdd + b = 0. Each row of a cut joint is the wrench (N, F at the world's
 origin) that its unit multiplier puts on body B, and the opposite on A; J_kj = z_j . N_k + s_j . F_k for axes
 that move B and not A, with the other sign for those that move A and not B. Rows are fixed in frame A
-(`analysis.loops.rows` has the same in NumPy).
+(`dynamics.loops.rows` has the same in NumPy).
 
 Long chains are divided into segments, so that the cost grows with their length and not with its cube: what an
 axis carries gets six unknowns of its own (turning about a point p and moving of p, counted from the motion at
@@ -13,7 +13,7 @@ segment only. Directions in which the segment never moves are left out: their en
 go to a slot that is not read.
 
 The matrix [[M, J^T], [J, 0]] is factored as L D L^T in an order found once for each mechanism
-(`analysis.loops.elimination`); its entries lie in slots, diagonal ones first, then the one that is not
+(`dynamics.loops.elimination`); its entries lie in slots, diagonal ones first, then the one that is not
 read, then column by column. The unknowns are qdd (and motions of segments) and -lambda. Tables:
 `kernels.loop_table`.
 
@@ -48,7 +48,7 @@ from kinetree.kernels.vectors import (
     times_plus,
 )
 
-POINT, DIRECTION, ROD, TURN, MOVE = range(5)  # types of rows, as in `analysis.loops.rows`, and of ties
+POINT, DIRECTION, ROD, TURN, MOVE = range(5)  # types of rows, as in `dynamics.loops.rows`, and of ties
 DROPPED = 1e-11  # pivots of multipliers below this share of J M^-1 J^T's diagonal belong to redundant rows
 UNIT_X, UNIT_Y, UNIT_Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 BASE = 6  # unknowns of a segment

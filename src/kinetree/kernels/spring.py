@@ -4,7 +4,7 @@ A spring pulls its points together by rho D, with D from point a to point b, l =
 
     rho = k - k l0 / l + c s,    s = (D . dD/dt) / l^2
 
-(`analysis.springs` has the same in NumPy). Only axes between the points and the last axis that carries both,
+(`dynamics.springs` has the same in NumPy). Only axes between the points and the last axis that carries both,
 ``top``, feel it. With P_i = dD/dq_i, g_i = D . P_i and K_ij = P_i . P_j + D . (z_j x P_i) for j at i or above
 it, on the same side, the generalized forces are Q_i = -rho g_i, with dQ_i/dq_j = -(rho K_ij + g_i drho/dq_j).
 

@@ -16,7 +16,7 @@ class Kept:
     """The one place of a tree for what is derived from it.
 
     ``calls`` are functions that lead straight from Python into machine code, by the question that they
-    answer (`analysis.question`); ``aimed`` are the same tree for questions about one body, by its number
+    answer (`dynamics.question`); ``aimed`` are the same tree for questions about one body, by its number
     (`kernels.model_table`); ``values`` are those of functions marked with `once_per_tree`.
     """
 

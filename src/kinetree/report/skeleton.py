@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import Poses, forward_kinematics
-from kinetree.analysis.loops.assembly import assemble
+from kinetree.dynamics.loops.assembly import assemble
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model.aids import aids
 from kinetree.model.body import WORLD

@@ -15,8 +15,8 @@ from rich.tree import Tree
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import AXES
-from kinetree.analysis.loops.structure import structure, subsystems
 from kinetree.derivations.contract import ABILITIES, Formulation
+from kinetree.dynamics.loops.structure import structure, subsystems
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from kinetree.analysis.loops.structure import freedom_in_words
+from kinetree.dynamics.loops.structure import freedom_in_words
 from kinetree.errors import counted, listed
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.dynamics import forces_of
-from kinetree.analysis.loops.reactions import reactions_of
-from kinetree.analysis.loops.rows import DIRECTION
-from kinetree.analysis.loops.structure import structure
-from kinetree.analysis.loops.system import CLOSED as MISFIT
-from kinetree.analysis.loops.system import RANK, Constraints, constraints, misfit
+from kinetree.dynamics.loops.dynamics import forces_of
+from kinetree.dynamics.loops.reactions import reactions_of
+from kinetree.dynamics.loops.rows import DIRECTION
+from kinetree.dynamics.loops.structure import structure
+from kinetree.dynamics.loops.system import CLOSED as MISFIT
+from kinetree.dynamics.loops.system import RANK, Constraints, constraints, misfit
 from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags

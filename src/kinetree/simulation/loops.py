@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.acceleration import fits_loops, refuse_singular
-from kinetree.analysis.loops.program import loop_program
-from kinetree.analysis.loops.system import CLOSED, constraints, loop_rows, refuse_open_loops
+from kinetree.dynamics.loops.acceleration import fits_loops, refuse_singular
+from kinetree.dynamics.loops.program import loop_program
+from kinetree.dynamics.loops.system import CLOSED, constraints, loop_rows, refuse_open_loops
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.compiled.loops import ClosedLoops
 

@@ -143,7 +143,7 @@ def _cut_joint_forces(mechanism: Mechanism, law: Law, stops: Stops | None, slow:
     """What acts on coordinates of cut joints, if anything does."""
     if law.cut is None and stops is None and not any(loop.joint.parameters() for loop in mechanism.loops):
         return []
-    from kinetree.analysis.loops.coordinates import cut_table
+    from kinetree.dynamics.loops.coordinates import cut_table
 
     table = cut_table(mechanism)
     if not (table.passive.any() or law.cut is not None or table.limited.any()):

@@ -159,7 +159,7 @@ def _driven_cuts(mechanism: Mechanism) -> tuple[str, ...]:
     """Names of the coordinates of cut joints that have drives."""
     if not mechanism.loops:
         return ()
-    from kinetree.analysis.loops.coordinates import cut_table
+    from kinetree.dynamics.loops.coordinates import cut_table
 
     table = cut_table(mechanism)
     return tuple(name for name, flag in zip(table.names, table.driven, strict=True) if flag)
@@ -169,7 +169,7 @@ def _cut_law(mechanism: Mechanism, drives: Mapping[str, JointDrive]) -> CutLaw |
     """The drives of all coordinates of cut joints; None without any."""
     if not drives:
         return None
-    from kinetree.analysis.loops.coordinates import cut_table
+    from kinetree.dynamics.loops.coordinates import cut_table
 
     names = cut_table(mechanism).names
     return CutLaw(names, tuple(drives.get(name, JointDrive()) for name in names))
@@ -293,7 +293,7 @@ def check_prescribed(mechanism: Mechanism, law: Law, q0: Array, qd0: Array, dura
                 f"{wanted[place[-1]]:.9g} {unit}"
             )
     if mechanism.loops:
-        from kinetree.analysis.loops.hybrid import refuse_tied
+        from kinetree.dynamics.loops.hybrid import refuse_tied
 
         refuse_tied(mechanism, q0, qd0, places)
     end = float(motion.breaks[-1])

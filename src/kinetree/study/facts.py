@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kinetree.analysis.loops.structure import structure, subsystems
+from kinetree.dynamics.loops.structure import structure, subsystems
 from kinetree.errors import AssemblyError, InputError
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.spring import Spring

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.analysis.loops.system import constraints, refuse_open_loops
+from kinetree.dynamics.loops.system import constraints, refuse_open_loops
 from kinetree.errors import InputError, KinetreeWarning, listed
 from kinetree.state import State, farthest, hint_at_degrees
 from kinetree.studies.single_support import single_support
@@ -106,7 +106,7 @@ def initial_state(work: Assignment, motion: Trajectory | None) -> tuple[Array, A
 
 def _assembled(work: Assignment, q: Array, qd: Array, hold: list[str]) -> tuple[Array, Array]:
     """The state nearest to a guess that fits the loops; joints to hold keep their values."""
-    from kinetree.analysis.loops.assembly import assemble, fitting_rates
+    from kinetree.dynamics.loops.assembly import assemble, fitting_rates
 
     if not work.mechanism.loops:
         raise InputError(f"'{work.mechanism.name}' has no closed loops, so there is nothing to assemble")

@@ -329,7 +329,7 @@ def _independent(mechanism: Mechanism) -> list[str]:
     """Which joints move as prescribed, if loops determine the others."""
     if not mechanism.loops:
         return []
-    from kinetree.analysis.loops.structure import structure
+    from kinetree.dynamics.loops.structure import structure
 
     names = ", ".join(json.dumps(name) for name in structure(mechanism).independent)
     return [f"independent = [{names}]  # the others follow on the loops; their start is a guess"]
@@ -361,8 +361,8 @@ def start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
 
 def _closed_start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
     """A closed pose near zero, within the limits if one is found, and one that independent joints lead to."""
-    from kinetree.analysis.loops.assembly import dependent_motion
-    from kinetree.analysis.loops.structure import allowed_pose, assembled_poses, structure
+    from kinetree.dynamics.loops.assembly import dependent_motion
+    from kinetree.dynamics.loops.structure import allowed_pose, assembled_poses, structure
 
     start, names = assembled_poses(mechanism, 1)[0], structure(mechanism).independent
     if ((start < mechanism.lower) | (start > mechanism.upper)).any():

@@ -101,9 +101,9 @@ def _simulation_pieces() -> Iterator[Piece]:
 
 def _loop_pieces() -> Iterator[Piece]:
     """Accelerations and driving forces of closed loops, and what their simulations run."""
-    from kinetree.analysis.loops.direct import judged_state
-    from kinetree.analysis.loops.machine.blocks import loop_drives
-    from kinetree.analysis.loops.machine.positions import loop_positions
+    from kinetree.dynamics.loops.direct import judged_state
+    from kinetree.dynamics.loops.machine.blocks import loop_drives
+    from kinetree.dynamics.loops.machine.positions import loop_positions
     from kinetree.engine.loop_code import loop_states
     from kinetree.simulation.compiled.cut_joints import cut_joint_events, cut_joint_forces
     from kinetree.simulation.compiled.loops import loop_motion, loop_projection

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import forward_kinematics
-from kinetree.analysis.loops.assembly import assemble
-from kinetree.analysis.loops.closure import Closure
+from kinetree.dynamics.loops.assembly import assemble
+from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import AssemblyError, InputError, listed, shown, texts, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.expected import expect_mechanism

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.closure import Closure
+from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import InputError
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.problem.profile import RATES, ProfileMotion

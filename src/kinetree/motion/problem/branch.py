@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.analysis.loops.assembly import assemble
-from kinetree.analysis.loops.closure import Closure
+from kinetree.dynamics.loops.assembly import assemble
+from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.profile import Profiles

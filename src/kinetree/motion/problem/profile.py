@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.analysis.loops.closure import Closure
+from kinetree.dynamics.loops.closure import Closure
 from kinetree.motion.compiled.assembly import compiled, pull, pull_twice, sample
 
 RATES = 3  # q, qd and qdd

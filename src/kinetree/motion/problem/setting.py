@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.analysis.loops.closure import Closure
+from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags

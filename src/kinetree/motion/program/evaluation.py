@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.loops.closure import ClosureDerivatives
+from kinetree.dynamics.loops.closure import ClosureDerivatives
 from kinetree.motion.compiled.assembly import add_outer, compiled
 from kinetree.motion.problem.places import AxisFrames
 from kinetree.motion.problem.profile import PAIRS, RATES, Grid, ProfileMotion

@@ -23,7 +23,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.closure import Closure
+from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import SingularityError
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.profile import ProfileMotion

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
-from kinetree.analysis.loops.closure import Closure
+from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.places import Place

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.analysis.loops.structure import freedom_in_words
+from kinetree.dynamics.loops.structure import freedom_in_words
 from kinetree.errors import listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.frames import leading_dimension, motion_names

@@ -113,7 +113,7 @@ def _leaves_freedom(mechanism: Mechanism) -> bool:
     """Whether the motion of driven joints does not determine that of all others."""
     if not mechanism.loops:
         return not bool(mechanism.actuated.all())
-    from kinetree.analysis.loops.structure import mobility
+    from kinetree.dynamics.loops.structure import mobility
 
     return int(mechanism.actuated.sum()) < mobility(mechanism)
 
@@ -159,7 +159,7 @@ def _block(
 def _reactions(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: list[Any]) -> dict[str, Any]:
     """What the joints transmit, the cut ones of closed loops included."""
     if mechanism.loops:
-        from kinetree.analysis.loops.reactions import loop_reactions
+        from kinetree.dynamics.loops.reactions import loop_reactions
 
         found = loop_reactions(mechanism, q, qd, qdd, wrenches)
         return {"reaction": found.wrench, "loop_force": found.forces.wrench}

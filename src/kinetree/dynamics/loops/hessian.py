@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.coordinates import has_cut_forces
-from kinetree.analysis.loops.cut_bends import cut_torque_bends
-from kinetree.analysis.loops.jets import RowJets
-from kinetree.analysis.loops.linear import solved, swapped
-from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
-from kinetree.analysis.loops.structure import Blocks, block_form
-from kinetree.analysis.loops.system import loop_rows
 from kinetree.dynamics.batches import batch_shape
 from kinetree.dynamics.checks import given
 from kinetree.dynamics.coupling import all_axes, all_rates
 from kinetree.dynamics.hessian import HESSIAN, TorqueHessian
 from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.loops.coordinates import has_cut_forces
+from kinetree.dynamics.loops.cut_bends import cut_torque_bends
+from kinetree.dynamics.loops.jets import RowJets
+from kinetree.dynamics.loops.linear import solved, swapped
+from kinetree.dynamics.loops.sensitivity import Independent, inverse_slopes
+from kinetree.dynamics.loops.structure import Blocks, block_form
+from kinetree.dynamics.loops.system import loop_rows
 from kinetree.errors import InputError
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

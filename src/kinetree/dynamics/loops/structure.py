@@ -15,8 +15,8 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.assembly import closest, is_closed, nearer
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows, rank_of, spaces
+from kinetree.dynamics.loops.assembly import closest, is_closed, nearer
+from kinetree.dynamics.loops.system import RANK, constraints, loop_rows, rank_of, spaces
 from kinetree.errors import AssemblyError, InputError, counted, listed
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.coordinates import cut_torque_slopes, has_cut_drives, has_cut_forces
-from kinetree.analysis.loops.dynamics import broadcast, drive_weights, loop_forward_dynamics, multipliers
-from kinetree.analysis.loops.linear import constrained, swapped
-from kinetree.analysis.loops.slopes import RowSlopes, row_slopes
-from kinetree.analysis.loops.structure import structure
-from kinetree.analysis.loops.system import (
+from kinetree.dynamics.axis_slopes import Direction
+from kinetree.dynamics.inverse import MASS_MATRIX
+from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.loops.coordinates import cut_torque_slopes, has_cut_drives, has_cut_forces
+from kinetree.dynamics.loops.dynamics import broadcast, drive_weights, loop_forward_dynamics, multipliers
+from kinetree.dynamics.loops.linear import constrained, swapped
+from kinetree.dynamics.loops.slopes import RowSlopes, row_slopes
+from kinetree.dynamics.loops.structure import structure
+from kinetree.dynamics.loops.system import (
     RANK,
     Constraints,
     constraints,
@@ -31,9 +34,6 @@ from kinetree.analysis.loops.system import (
     refuse_cut_forces,
     refuse_open_loops,
 )
-from kinetree.dynamics.axis_slopes import Direction
-from kinetree.dynamics.inverse import MASS_MATRIX
-from kinetree.dynamics.loads import Wrenches
 from kinetree.dynamics.sensitivity import (
     INVERSE_SLOPES,
     ForwardDynamicsDerivatives,

@@ -19,7 +19,7 @@ from math import comb
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.rows import DIRECTION, POINT, ROD, LoopRows
+from kinetree.dynamics.loops.rows import DIRECTION, POINT, ROD, LoopRows
 from kinetree.model.tree import Integers
 
 

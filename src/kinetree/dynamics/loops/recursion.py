@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.structure import Blocks, block_form
+from kinetree.dynamics.loops.structure import Blocks, block_form
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.system import spaces
+from kinetree.dynamics.loops.system import spaces
 
 
 def swapped(A: Array) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.analysis.loops.positions import loop_positions_of
-from kinetree.analysis.loops.system import CLOSED, RANK, ROUNDED, constraints, misfit
+from kinetree.dynamics.loops.positions import loop_positions_of
+from kinetree.dynamics.loops.system import CLOSED, RANK, ROUNDED, constraints, misfit
 from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

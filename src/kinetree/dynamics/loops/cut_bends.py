@@ -16,12 +16,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.coordinates import CutTable, cut_table
-from kinetree.analysis.loops.jets import RowJets
-from kinetree.analysis.loops.rows import DIRECTION, POINT, Row
 from kinetree.dynamics.axis_motion import axis_motion
 from kinetree.dynamics.axis_slopes import STEP
 from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.loops.coordinates import CutTable, cut_table
+from kinetree.dynamics.loops.jets import RowJets
+from kinetree.dynamics.loops.rows import DIRECTION, POINT, Row
 from kinetree.kernels.cut_coordinate import ABOUT, ALONG, LAST, MIDDLE
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
 from kinetree.analysis.kinematics import AT_ORIGIN, jacobian
-from kinetree.analysis.loops.coordinates import cut_forces, has_cut_forces
-from kinetree.analysis.loops.dynamics import broadcast
-from kinetree.analysis.loops.linear import swapped
-from kinetree.analysis.loops.sensitivity import Independent, chosen_joints, refuse_dependent
-from kinetree.analysis.loops.system import RANK, Constraints, constraints, refuse_open_loops
 from kinetree.dynamics.checks import given
 from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.loops.coordinates import cut_forces, has_cut_forces
+from kinetree.dynamics.loops.dynamics import broadcast
+from kinetree.dynamics.loops.linear import swapped
+from kinetree.dynamics.loops.sensitivity import Independent, chosen_joints, refuse_dependent
+from kinetree.dynamics.loops.system import RANK, Constraints, constraints, refuse_open_loops
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers

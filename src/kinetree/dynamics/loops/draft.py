@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.elimination import EliminationPlan, elimination
-from kinetree.analysis.loops.rows import DIRECTION, LoopRows
-from kinetree.analysis.loops.segments import PRESENT, divided, seen_from
 from kinetree.dynamics.axis_motion import AxisMotion
+from kinetree.dynamics.loops.elimination import EliminationPlan, elimination
+from kinetree.dynamics.loops.rows import DIRECTION, LoopRows
+from kinetree.dynamics.loops.segments import PRESENT, divided, seen_from
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop import BASE, MOVE, TURN
 from kinetree.kernels.loop_table import (

@@ -2,7 +2,7 @@
 
 For mechanisms without mimic joints, springs between bodies, and springs or friction at cut joints. States
 that are not finite, do not fit the loops or are near singular positions get None, and so are left to those
-who answer them otherwise or say what is wrong (`analysis.loops.acceleration`, `analysis.loops.dynamics`).
+who answer them otherwise or say what is wrong (`dynamics.loops.acceleration`, `dynamics.loops.dynamics`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.acceleration import bounds
-from kinetree.analysis.loops.coordinates import has_cut_drives, has_cut_forces
-from kinetree.analysis.loops.drives import drive_bounds, known_drives
-from kinetree.analysis.loops.machine import judged as at
-from kinetree.analysis.loops.program import loop_program
-from kinetree.analysis.loops.ranges import LoopRanges
+from kinetree.dynamics.loops.acceleration import bounds
+from kinetree.dynamics.loops.coordinates import has_cut_drives, has_cut_forces
+from kinetree.dynamics.loops.drives import drive_bounds, known_drives
+from kinetree.dynamics.loops.machine import judged as at
+from kinetree.dynamics.loops.program import loop_program
+from kinetree.dynamics.loops.ranges import LoopRanges
 from kinetree.engine import call_words, run
 from kinetree.engine.code import single_state
 from kinetree.engine.direct import StateCall
@@ -128,7 +128,7 @@ def judged_state() -> Any:
     """
 
     def make() -> Any:
-        from kinetree.analysis.loops.machine.judged_code import SINGLE, run
+        from kinetree.dynamics.loops.machine.judged_code import SINGLE, run
         from kinetree.engine.door import compiled_callback
 
         return compiled_callback(run, SINGLE, "loop-judged", alone=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
-from kinetree.analysis.loops.draft import Draft, random_motion
-from kinetree.analysis.loops.machine.positions import (
+from kinetree.dynamics.loops.draft import Draft, random_motion
+from kinetree.dynamics.loops.machine.positions import (
     AXIS,
     CHAIN,
     CLOSE,
@@ -23,7 +23,7 @@ from kinetree.analysis.loops.machine.positions import (
     TIE,
     loop_positions,
 )
-from kinetree.analysis.loops.system import loop_rows, size_of
+from kinetree.dynamics.loops.system import loop_rows, size_of
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop_table import GAP, SLOTS, UNKNOWN
 from kinetree.kernels.model_table import tree_table

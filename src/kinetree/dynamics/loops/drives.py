@@ -1,7 +1,7 @@
 """Inverse dynamics with closed loops by compiled code: the blocks of a mechanism as tables, for many states.
 
 For mechanisms with as many drives as freedoms; all others, and states near singular positions, are left to
-singular values (`analysis.loops.dynamics`).
+singular values (`dynamics.loops.dynamics`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.draft import Draft, random_motion
-from kinetree.analysis.loops.machine.blocks import BLOCK, INVERSE, JUDGED, MEMBER, SPAN, TERM, loop_drives
-from kinetree.analysis.loops.ranges import LoopRanges
-from kinetree.analysis.loops.structure import Blocks, block_form
-from kinetree.analysis.loops.system import CLOSED, constraints, loop_rows, size_of
 from kinetree.dynamics.coupling import on_axes
+from kinetree.dynamics.loops.draft import Draft, random_motion
+from kinetree.dynamics.loops.machine.blocks import BLOCK, INVERSE, JUDGED, MEMBER, SPAN, TERM, loop_drives
+from kinetree.dynamics.loops.ranges import LoopRanges
+from kinetree.dynamics.loops.structure import Blocks, block_form
+from kinetree.dynamics.loops.system import CLOSED, constraints, loop_rows, size_of
 from kinetree.errors import InputError
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop_table import GAP, SLOT, UNKNOWN

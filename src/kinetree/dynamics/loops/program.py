@@ -14,18 +14,18 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.assembly import LONGEST_STEP, closest, is_closed
-from kinetree.analysis.loops.compiled import LoopStates
-from kinetree.analysis.loops.draft import Draft, random_motion
-from kinetree.analysis.loops.elimination import operations
-from kinetree.analysis.loops.segments import (
-    longest_path,
-)
-from kinetree.analysis.loops.structure import RegularPose, independent_rows, regular_pose, walk
-from kinetree.analysis.loops.system import constraints, loop_rows, size_of
 from kinetree.dynamics.coupling import all_axes
 from kinetree.dynamics.forward import FORWARD
 from kinetree.dynamics.inverse import MASS_MATRIX
+from kinetree.dynamics.loops.assembly import LONGEST_STEP, closest, is_closed
+from kinetree.dynamics.loops.compiled import LoopStates
+from kinetree.dynamics.loops.draft import Draft, random_motion
+from kinetree.dynamics.loops.elimination import operations
+from kinetree.dynamics.loops.segments import (
+    longest_path,
+)
+from kinetree.dynamics.loops.structure import RegularPose, independent_rows, regular_pose, walk
+from kinetree.dynamics.loops.system import constraints, loop_rows, size_of
 from kinetree.errors import InputError, listed
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop_table import OWNER, PIVOT, ROW, START, LoopTables

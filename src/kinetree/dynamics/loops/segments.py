@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.rows import LoopRows
 from kinetree.dynamics.axis_motion import AxisMotion
+from kinetree.dynamics.loops.rows import LoopRows
 from kinetree.model.tree import Flags, Integers, Tree
 
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure

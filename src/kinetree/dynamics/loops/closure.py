@@ -21,12 +21,12 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
-from kinetree.analysis.loops.dynamics import DETERMINED
-from kinetree.analysis.loops.jets import RowJets
-from kinetree.analysis.loops.positions import loop_positions_of
-from kinetree.analysis.loops.structure import independent_coordinates, independent_rows
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_cut_forces
 from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.loops.dynamics import DETERMINED
+from kinetree.dynamics.loops.jets import RowJets
+from kinetree.dynamics.loops.positions import loop_positions_of
+from kinetree.dynamics.loops.structure import independent_coordinates, independent_rows
+from kinetree.dynamics.loops.system import RANK, constraints, loop_rows, refuse_cut_forces
 from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers

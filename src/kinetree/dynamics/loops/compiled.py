@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.ranges import LoopRanges
+from kinetree.dynamics.loops.ranges import LoopRanges
 from kinetree.engine.loop_code import loop_states
 from kinetree.kernels.loop_table import VERDICT, LoopTables
 from kinetree.model.tree import Tree

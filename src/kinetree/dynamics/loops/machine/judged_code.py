@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinetree.analysis.loops.machine.judged import (
+from kinetree.dynamics.loops.machine.judged import (
     ARRAYS,
     BODY,
     BOUNDS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.rows import LoopRows
 from kinetree.dynamics.axis_slopes import STEP, Direction, moved
+from kinetree.dynamics.loops.rows import LoopRows
 
 
 @dataclass(frozen=True, eq=False)

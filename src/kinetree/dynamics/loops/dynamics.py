@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
-from kinetree.analysis.loops.acceleration import loop_accelerations
-from kinetree.analysis.loops.coordinates import cut_forces, cut_torques, has_cut_drives, has_cut_forces
-from kinetree.analysis.loops.drives import compiled_drives
-from kinetree.analysis.loops.linear import swapped
-from kinetree.analysis.loops.recursion import recursive_torque
-from kinetree.analysis.loops.structure import independent_coordinates, regular_pose, structure
-from kinetree.analysis.loops.system import Constraints, constraints, losing, refuse_open_loops
 from kinetree.dynamics.checks import checking, given
 from kinetree.dynamics.inverse import INVERSE
 from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.loops.acceleration import loop_accelerations
+from kinetree.dynamics.loops.coordinates import cut_forces, cut_torques, has_cut_drives, has_cut_forces
+from kinetree.dynamics.loops.drives import compiled_drives
+from kinetree.dynamics.loops.linear import swapped
+from kinetree.dynamics.loops.recursion import recursive_torque
+from kinetree.dynamics.loops.structure import independent_coordinates, regular_pose, structure
+from kinetree.dynamics.loops.system import Constraints, constraints, losing, refuse_open_loops
 from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism

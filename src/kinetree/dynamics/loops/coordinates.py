@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import rotation_about
-from kinetree.analysis.loops.rows import LoopRows
-from kinetree.analysis.loops.system import loop_rows
 from kinetree.dynamics.axis_motion import AxisMotion, axis_motion
 from kinetree.dynamics.axis_slopes import STEP, Direction, moved
 from kinetree.dynamics.checks import finite, given
 from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.loops.rows import LoopRows
+from kinetree.dynamics.loops.system import loop_rows
 from kinetree.errors import InputError
 from kinetree.kernels.cut_coordinate import ABOUT, ALONG, FIRST, LAST, MIDDLE, cut_motion
 from kinetree.model.expected import expect_mechanism

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.dynamics import broadcast
-from kinetree.analysis.loops.rows import DIRECTION, POINT, LoopRows, cut_rows
-from kinetree.analysis.loops.sensitivity import LoopInverseDerivatives, chosen_joints, refuse_dependent
-from kinetree.analysis.loops.system import constraints, loop_rows, refuse_cut_forces, refuse_open_loops
 from kinetree.derivations import contract
 from kinetree.derivations.contract import Closed, ConstraintRow, Cut
 from kinetree.dynamics.by_formulation import closed_answers
 from kinetree.dynamics.loads import Wrenches, with_springs
+from kinetree.dynamics.loops.dynamics import broadcast
+from kinetree.dynamics.loops.rows import DIRECTION, POINT, LoopRows, cut_rows
+from kinetree.dynamics.loops.sensitivity import LoopInverseDerivatives, chosen_joints, refuse_dependent
+from kinetree.dynamics.loops.system import constraints, loop_rows, refuse_cut_forces, refuse_open_loops
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 

@@ -24,21 +24,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.acceleration import loop_accelerations
-from kinetree.analysis.loops.direct import acceleration_call, torque_call
-from kinetree.analysis.loops.dynamics import drive_map, drive_torque
-from kinetree.analysis.loops.formulated import closed_by_formulation
-from kinetree.analysis.loops.hessian import loop_torque_hessian
-from kinetree.analysis.loops.reactions import loop_reaction_derivatives, loop_reactions
-from kinetree.analysis.loops.sensitivity import (
-    loop_forward_dynamics_derivatives,
-    loop_inverse_dynamics_derivatives,
-)
-from kinetree.analysis.loops.system import constraints, refuse_open_loops
 from kinetree.dynamics.batches import batch_shape
 from kinetree.dynamics.checks import checking, given
 from kinetree.dynamics.inverse import tree_gravity_torque
 from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.loops.acceleration import loop_accelerations
+from kinetree.dynamics.loops.direct import acceleration_call, torque_call
+from kinetree.dynamics.loops.dynamics import drive_map, drive_torque
+from kinetree.dynamics.loops.formulated import closed_by_formulation
+from kinetree.dynamics.loops.hessian import loop_torque_hessian
+from kinetree.dynamics.loops.reactions import loop_reaction_derivatives, loop_reactions
+from kinetree.dynamics.loops.sensitivity import (
+    loop_forward_dynamics_derivatives,
+    loop_inverse_dynamics_derivatives,
+)
+from kinetree.dynamics.loops.system import constraints, refuse_open_loops
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import Frame

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.structure import assembled_poses
-from kinetree.analysis.loops.system import RANK, constraints
+from kinetree.dynamics.loops.structure import assembled_poses
+from kinetree.dynamics.loops.system import RANK, constraints
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State, random_state
 

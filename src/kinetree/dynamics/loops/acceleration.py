@@ -1,7 +1,7 @@
-"""Accelerations with closed loops, by the compiled elimination of `analysis.loops.program`.
+"""Accelerations with closed loops, by the compiled elimination of `dynamics.loops.program`.
 
 Where its pivots tell that a position is nearly singular, rows are redundant that usually are not, or a state
-does not fit the loops, the answer comes from singular values (`analysis.loops.linear`), or is refused there.
+does not fit the loops, the answer comes from singular values (`dynamics.loops.linear`), or is refused there.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.coordinates import cut_axis_torques, cut_forces, has_cut_forces
-from kinetree.analysis.loops.linear import constrained
-from kinetree.analysis.loops.program import LoopProgram, loop_program
-from kinetree.analysis.loops.structure import regular_pose
-from kinetree.analysis.loops.system import (
+from kinetree.dynamics.batches import batch_shape, plain_rows
+from kinetree.dynamics.checks import checking, given, is_finite
+from kinetree.dynamics.coupling import on_axes
+from kinetree.dynamics.forward import FORWARD
+from kinetree.dynamics.inverse import MASS_MATRIX, tree_bias_torque
+from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads
+from kinetree.dynamics.loops.coordinates import cut_axis_torques, cut_forces, has_cut_forces
+from kinetree.dynamics.loops.linear import constrained
+from kinetree.dynamics.loops.program import LoopProgram, loop_program
+from kinetree.dynamics.loops.structure import regular_pose
+from kinetree.dynamics.loops.system import (
     CLOSED,
     RANK,
     constraints,
@@ -25,12 +31,6 @@ from kinetree.analysis.loops.system import (
     refuse_open_loops,
     size_of,
 )
-from kinetree.dynamics.batches import batch_shape, plain_rows
-from kinetree.dynamics.checks import checking, given, is_finite
-from kinetree.dynamics.coupling import on_axes
-from kinetree.dynamics.forward import FORWARD
-from kinetree.dynamics.inverse import MASS_MATRIX, tree_bias_torque
-from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads
 from kinetree.dynamics.springs import spring_torques
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import SINGULAR

@@ -11,16 +11,16 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import bias_torque, gravity_torque, inverse_dynamics, mass_matrix
-from kinetree.analysis.loops.assembly import assemble, completed
-from kinetree.analysis.loops.coordinates import cut_torques, has_cut_drives, has_cut_forces
-from kinetree.analysis.loops.drives import compiled_drives, following_accelerations
-from kinetree.analysis.loops.dynamics import drive_map
-from kinetree.analysis.loops.linear import constrained
-from kinetree.analysis.loops.positions import loop_positions_of
-from kinetree.analysis.loops.system import constraints
 from kinetree.dynamics.batches import same_batch
 from kinetree.dynamics.checks import unchecked
 from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.loops.assembly import assemble, completed
+from kinetree.dynamics.loops.coordinates import cut_torques, has_cut_drives, has_cut_forces
+from kinetree.dynamics.loops.drives import compiled_drives, following_accelerations
+from kinetree.dynamics.loops.dynamics import drive_map
+from kinetree.dynamics.loops.linear import constrained
+from kinetree.dynamics.loops.positions import loop_positions_of
+from kinetree.dynamics.loops.system import constraints
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.state import State

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.acceleration import loop_accelerations
-from kinetree.analysis.loops.sensitivity import loop_forward_dynamics_derivatives
 from kinetree.dynamics.batches import same_batch
 from kinetree.dynamics.checks import checking
 from kinetree.dynamics.loads import Wrenches
+from kinetree.dynamics.loops.acceleration import loop_accelerations
+from kinetree.dynamics.loops.sensitivity import loop_forward_dynamics_derivatives
 from kinetree.errors import InputError, SingularityError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.rows import CutMotion, LoopRows
 from kinetree.dynamics.axis_motion import AxisMotion
 from kinetree.dynamics.checks import checking
+from kinetree.dynamics.loops.rows import CutMotion, LoopRows
 from kinetree.errors import InputError, SingularityError, listed
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
