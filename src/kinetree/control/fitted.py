@@ -11,7 +11,6 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.hybrid import hybrid_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics
-from kinetree.analysis.tracking import holding_torque, tracking_torque, whole_motion
 from kinetree.control.desired_motion import DesiredMotion, constant
 from kinetree.control.per_joint import Checked, columns, spread
 from kinetree.control.structure import (
@@ -105,6 +104,8 @@ class Fitted:
         elif mode == DESIRED:
             tau = tau + self._of_motion(want, q)
         elif mode == GRAVITY and self.mechanism.loops:
+            from kinetree.analysis.tracking import holding_torque  # not needed for trees
+
             tau = tau + holding_torque(self.model, q, self.actuated)
         elif mode == GRAVITY:
             tau = tau + gravity_torque(self.model, q)
@@ -116,6 +117,8 @@ class Fitted:
         """M alpha + h; a floating base and joints without drives follow ([Shah2013], eqs. 9.3-9.9)."""
         known = self._known_to_model(q, wrenches) if self.recipe.aware else None
         if self.mechanism.loops:
+            from kinetree.analysis.tracking import tracking_torque
+
             return tracking_torque(self.model, q, qd, alpha, self.actuated, known)
         driven = [name for name, x in zip(self.mechanism.joint_names, self.actuated, strict=True) if x]
         return hybrid_dynamics(self.model, q, qd, alpha, prescribed=driven, wrenches=known).tau
@@ -123,6 +126,8 @@ class Fitted:
     def _of_motion(self, want: State, q: Array) -> Array:
         """Torques of the desired motion; with loops, that of the driven joints determines all others."""
         if self.mechanism.loops and self.recipe.desired is not None and self.recipe.desired.n < len(self.kp):
+            from kinetree.analysis.tracking import whole_motion
+
             want = whole_motion(self.model, want, self.actuated, q)
         return inverse_dynamics(self.model, want.q, want.qd, want.qdd)
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.dynamics.loops.system import constraints, refuse_open_loops
 from kinetree.errors import InputError, KinetreeWarning, listed
+from kinetree.model.mechanism import Mechanism
 from kinetree.state import State, farthest, hint_at_degrees
 from kinetree.studies.single_support import single_support
 from kinetree.study.assignment import Assignment
@@ -123,7 +123,7 @@ def refuse_open_start(work: Assignment) -> None:
         return
     q, qd = initial_state(work, None)
     with work.origin.blamed("initial"):
-        refuse_open_loops(work.mechanism, constraints(work.mechanism, q, qd), qd, None)
+        _refuse_open_loops(work.mechanism, q, qd)
 
 
 def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
@@ -140,11 +140,16 @@ def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
             )
         if work.mechanism.loops:
             state = found.at(np.linspace(0.0, found.duration, LOOKS))
-            refuse_open_loops(
-                work.mechanism, constraints(work.mechanism, state.q, state.qd, state.qdd), state.qd, state.qdd
-            )
+            _refuse_open_loops(work.mechanism, state.q, state.qd, state.qdd)
         hint_at_degrees(work.mechanism, farthest(found.at(found.breaks).q), "position")
         return found
+
+
+def _refuse_open_loops(mechanism: Mechanism, q: Array, qd: Array, qdd: Array | None = None) -> None:
+    """An error where a motion does not fit the loops."""
+    from kinetree.dynamics.loops.system import constraints, refuse_open_loops  # not needed for trees
+
+    refuse_open_loops(mechanism, constraints(mechanism, q, qd, qdd), qd, qdd)
 
 
 def _on_loops(work: Assignment, table: TrajectoryTable, motion: Trajectory) -> Trajectory:

@@ -8,6 +8,8 @@
 
 from typing import TYPE_CHECKING
 
+import lazy_loader  # type: ignore[import-untyped]
+
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.leg_chains import Leg, named_legs
@@ -16,7 +18,6 @@ from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.circular import circle
 from kinetree.trajectories.combined import repeat, sequence
 from kinetree.trajectories.cycloidal import cycloid, half_turn
-from kinetree.trajectories.following import FollowedMotion, follow
 from kinetree.trajectories.gait import LeggedGait, SupportPhase
 from kinetree.trajectories.gait_parameters import (
     HEXAPOD,
@@ -33,10 +34,13 @@ from kinetree.trajectories.splines import bspline, interpolate
 from kinetree.trajectories.swing_foot import SwingFoot
 from kinetree.trajectories.tabulated_motion import from_table, read_csv
 from kinetree.trajectories.timed_path import TimedPath, retime
-from kinetree.trajectories.tool_motions import tool_circle, tool_line, tool_through
 from kinetree.trajectories.tool_path import ToolPath
 from kinetree.trajectories.trapezoid import trapezoidal
 from kinetree.trajectories.walking import biped_gait, legged_gait, tripod, trot
+
+if TYPE_CHECKING:
+    from kinetree.trajectories.following import FollowedMotion, follow
+    from kinetree.trajectories.tool_motions import tool_circle, tool_line, tool_through
 
 __all__ = [
     "HEXAPOD",
@@ -86,8 +90,13 @@ __all__ = [
     "trot",
 ]
 
+_LATER = {  # what follows from closed loops and inverse kinematics, which take time to load
+    "following": ["FollowedMotion", "follow"],
+    "tool_motions": ["tool_circle", "tool_line", "tool_through"],
+}
 if not TYPE_CHECKING:  # a checker knows the names
-    __getattr__ = names_of(__name__, __all__)
+    _found, *_ = lazy_loader.attach(__name__, submod_attrs=_LATER)
+    __getattr__ = names_of(__name__, __all__, _found)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import InputError
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.problem.profile import RATES, ProfileMotion
@@ -34,6 +33,8 @@ def loop_forces(problem: Problem, s: Array, motion: tuple[Array, Array, Array]) 
             f"mechanism '{mechanism.name}' has no closed loops, so there are no forces of loops; "
             "kinetree.joint_reactions gives those of its joints"
         )
+    from kinetree.dynamics.loops.closure import Closure  # not needed for trees
+
     loops = [loop.name for loop in mechanism.loops if loop.name not in mechanism.body_names]
     names = [*mechanism.body_names, *loops]
     closed = with_reaction_axes(mechanism, names)

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.dynamics.loops.assembly import assemble
-from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.profile import Profiles
@@ -36,6 +34,8 @@ def first_pose(
         if guess is not None:
             raise InputError(f"guess selects the branch of closed loops; '{mechanism.name}' has none")
         return None
+    from kinetree.dynamics.loops.assembly import assemble  # not needed for trees
+
     names = mechanism.joint_names
     near = np.zeros(len(names)) if guess is None else np.array(coordinates(mechanism, guess, "guess"))
     if near.ndim != 1:
@@ -59,6 +59,8 @@ def first_pose(
 
 def _assembled(mechanism: Mechanism, pose: Array) -> Array:
     """The pose with rounding taken away; an error if its loops are open."""
+    from kinetree.dynamics.loops.assembly import assemble
+
     found = assemble(mechanism, pose)
     apart = np.abs(found - pose)
     if apart.max() > CLOSED:
@@ -94,6 +96,8 @@ def closed_profiles(
             f"unknown forces ({listed(x.name for x in curves)}) are not supported with closed loops yet; "
             f"open them with mechanism.opened(), and make the forces of the cut joints unknowns"
         )
+    from kinetree.dynamics.loops.closure import Closure
+
     assert branch.pose is not None
     guess = np.zeros(closed.n_dof)
     guess[own] = branch.pose

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.dynamics.loops.closure import Closure
 from kinetree.motion.compiled.assembly import compiled, pull, pull_twice, sample
+
+if TYPE_CHECKING:
+    from kinetree.dynamics.loops.closure import Closure
 
 RATES = 3  # q, qd and qdd
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # blocks of a Hessian over (q, qd, qdd)

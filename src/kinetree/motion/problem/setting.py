@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
@@ -19,6 +18,9 @@ from kinetree.motion.problem.profile import RATES, Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_body, reaction_rows
 from kinetree.motion.problem.unknowns import Unknowns
 from kinetree.state import COMPONENTS
+
+if TYPE_CHECKING:
+    from kinetree.dynamics.loops.closure import Closure
 
 Where = Literal["samples", "knots", "points", "start", "end"] | float | Sequence[float] | Array
 End = Literal["start", "end"]

@@ -10,7 +10,6 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.dynamics.loops.closure import ClosureDerivatives
 from kinetree.motion.compiled.assembly import add_outer, compiled
 from kinetree.motion.problem.places import AxisFrames
 from kinetree.motion.problem.profile import PAIRS, RATES, Grid, ProfileMotion
@@ -19,6 +18,7 @@ from kinetree.motion.program.mechanics import Mechanics
 from kinetree.state import Wrench
 
 if TYPE_CHECKING:
+    from kinetree.dynamics.loops.closure import ClosureDerivatives
     from kinetree.motion.program.linearised import Linearised
     from kinetree.motion.program.torque_map import TorqueMap
 

@@ -23,7 +23,6 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import SingularityError
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.profile import ProfileMotion
@@ -31,6 +30,7 @@ from kinetree.motion.program.mechanics import Mechanics, Pushes
 from kinetree.state import Wrench
 
 if TYPE_CHECKING:
+    from kinetree.dynamics.loops.closure import Closure
     from kinetree.motion.problem.setting import Setting
     from kinetree.motion.terms.contract import Acting
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
-from kinetree.dynamics.loops.closure import Closure
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.places import Place
@@ -19,6 +18,9 @@ from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.boundary import Hold
 from kinetree.motion.terms.contract import Bounded, Function, LinearRows
 from kinetree.motion.terms.speed import Velocity
+
+if TYPE_CHECKING:
+    from kinetree.dynamics.loops.closure import Closure
 
 SAME = 1e-6  # how equal axes and transverse moments of inertia must be
 IDLE = "spin of "  # how labels of conditions on such spins begin
