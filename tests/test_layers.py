@@ -1,6 +1,7 @@
 """The rooms of the house: imports go downwards only (docs/architecture.md)."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,17 @@ EXEMPT = (
     "gaits.py",
     "zoo.py",
 )  # doors, not rooms
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).as_posix() not in EXEMPT)
+
+
+def dotted(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts)
+
+
+parsed = cache(ast.parse)
+ALL = sorted(PACKAGE.rglob("*.py"))
+MODULES = {dotted(path).removesuffix(".__init__"): path.name for path in ALL}
+FILES = sorted(path for path in ALL if path.relative_to(PACKAGE).as_posix() not in EXEMPT)
 
 
 UNREADABLE = "a text that cannot be read"
@@ -97,7 +108,7 @@ def imported_modules(tree, package):
             module = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:
                 named = f"{module}.{alias.name}"
-                yield node.lineno, named if module == ENTRANCE and alias.name in FLOOR else module
+                yield node.lineno, named if named in MODULES else module
         elif isinstance(node, ast.Call) and (name := named_by_text(node, package)):
             yield node.lineno, name
 
@@ -106,7 +117,7 @@ def violations(source, module):
     """Imports of a file that go up or sideways, as sentences."""
     room = room_of(module)
     found = []
-    for line, name in imported_modules(ast.parse(source), module.split(".")[:-1]):
+    for line, name in imported_modules(parsed(source), module.split(".")[:-1]):
         if name == UNREADABLE and module != "kinetree.doors":
             found.append(f"{module}, line {line}: imports by {UNREADABLE}")
         if name == "kinetree.doors" and module not in DOORKEEPERS:
@@ -118,11 +129,6 @@ def violations(source, module):
         if not allowed:
             found.append(f"{module}, line {line}: {room} may not import {name}")
     return found
-
-
-def dotted(path):
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts)
 
 
 def test_imports_go_downwards():
@@ -140,6 +146,79 @@ def test_doors_upwards_are_listed_and_used():
     places = [PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py") for module in DOORKEEPERS]
     text = "".join(place.read_text(encoding="utf-8") for place in places)
     assert [name for name in UPWARD if f'upstairs("{name}")' not in text] == []
+
+
+CYCLES = (  # a class, and what stands behind its methods
+    ("kinetree.model.mechanism", "kinetree.model.payload", "kinetree.model.rooted", "kinetree.model.simpler"),
+    (
+        "kinetree.result.build",
+        "kinetree.result.netcdf",
+        "kinetree.result.resample",
+        "kinetree.result.result",
+        "kinetree.result.zarr_store",
+    ),
+)
+
+
+def running(tree):
+    """The tree of a file without what only type checkers read, and tables of members by f-strings."""
+
+    class Running(ast.NodeTransformer):
+        def visit_If(self, node):
+            if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+                return [self.visit(x) for x in node.orelse]
+            return self.generic_visit(node)
+
+        def visit_JoinedStr(self, node):
+            return ast.Constant("")
+
+    return Running().visit(tree)
+
+
+def import_graph(sources):
+    """Which modules each module imports, anywhere in its file; ``sources`` are texts by dotted name."""
+    graph = {}
+    for module, source in sources.items():
+        package = module.split(".") if MODULES.get(module) == "__init__.py" else module.split(".")[:-1]
+        names = {name for _, name in imported_modules(running(ast.parse(source)), package)}
+        graph[module] = names & sources.keys() - {module}
+    return graph
+
+
+def cycles(graph):
+    """Groups of modules that import one another, each sorted; of modules that lead nowhere there are none."""
+    left = {name: set(to) for name, to in graph.items()}
+    while ends := {name for name, to in left.items() if not to & left.keys()}:
+        left = {name: to for name, to in left.items() if name not in ends}
+    reached = {name: reach(left, name) for name in left}
+    groups = {tuple(sorted(x for x in to if name in reached[x])) for name, to in reached.items()}
+    return sorted(group for group in groups if group)
+
+
+def reach(graph, start):
+    """Everything that imports lead to from a module."""
+    found, waiting = set(), [start]
+    while waiting:
+        new = graph[waiting.pop()] & graph.keys() - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_imports_inside_functions_hide_no_other_cycles():
+    sources = {dotted(path).removesuffix(".__init__"): path.read_text(encoding="utf-8") for path in ALL}
+    assert cycles(import_graph(sources)) == sorted(CYCLES)
+
+
+def test_cycles_are_found():
+    sources = {
+        "kinetree.a": "def f():\n    from kinetree.b import g",
+        "kinetree.b": "import kinetree.c",
+        "kinetree.c": "import kinetree.d\nimport_module('kinetree.a')",
+        "kinetree.d": "if TYPE_CHECKING:\n    from kinetree.a import f\nfrom kinetree.e import h",
+        "kinetree.e": "import numpy",
+    }
+    assert cycles(import_graph(sources)) == [("kinetree.a", "kinetree.b", "kinetree.c")]
 
 
 COMPILED = (
@@ -174,7 +253,7 @@ def test_only_the_engine_knows_the_compiler():
     for path in PACKAGE.rglob("*.py"):
         if path.is_relative_to(PACKAGE / "engine"):
             continue
-        for line, name in imported_modules(ast.parse(path.read_text(encoding="utf-8")), []):
+        for line, name in imported_modules(parsed(path.read_text(encoding="utf-8")), []):
             if name.split(".")[0] in compilers:
                 found.append(f"{path.relative_to(PACKAGE)}, line {line}: {name}")
     assert found == []

@@ -319,7 +319,7 @@ def test_a_changed_file_is_not_mixed_with_earlier_results(study):
 
 
 def test_another_version_is_not_mixed_with_earlier_results(store, monkeypatch):
-    monkeypatch.setattr("kinetree.sweeps.case.version", lambda: "0.0.9 (other)")
+    monkeypatch.setattr("kinetree.sweeps.outcome.version", lambda: "0.0.9 (other)")
     with pytest.raises(kt.errors.FileError, match=r"wrote the store, this is 0\.0\.9"):
         resumed(store)
 

@@ -93,7 +93,7 @@ def test_a_killed_client_goes_on(cluster, tmp_path):
 def test_a_worker_with_another_version_is_refused(cluster, tmp_path):
     address, _, worker = cluster
     other = tmp_path / "other.py"
-    other.write_text("import kinetree.sweeps.case as case\ncase.version = lambda: '0.0.9 (other)'\n")
+    other.write_text("import kinetree.sweeps.outcome as outcome\noutcome.version = lambda: '0.0.9 (other)'\n")
     process = worker("--preload", str(other))
     try:
         with pytest.raises(kt.errors.InputError, match=r"has kinetree 0\.0\.9 \(other\), this sweep needs"):

@@ -28,6 +28,7 @@ READ_OPTIONS: dict[str, tuple[str, ...]] = {
 READ_OPTIONS[".urdf"] = ("floating_base", "packages", "root", *READ_OPTIONS[".xml"])
 READ_OPTIONS[".sdf"] = READ_OPTIONS[".world"] = READ_OPTIONS[".urdf"]
 READ_OPTIONS[".urdf"] = READ_OPTIONS[".xacro"] = (*READ_OPTIONS[".urdf"], "arguments")
+FOREIGN = tuple(suffix for suffix, options in READ_OPTIONS.items() if options)  # of formats of others
 OPENSIM = (
     "; OpenSim models are not read: myoconverter (MyoSuite) converts them to MJCF; kinetree.zoo.human() is "
     "a person of any size"

@@ -18,7 +18,8 @@ from kinetree.errors import InputError, expect
 from kinetree.motion.options import BETWEEN_SAMPLES, checked_part
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
-from kinetree.motion.problem.problem import Problem, spread
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.problem.sampling import spread
 from kinetree.motion.solvers.interface import Start
 from kinetree.motion.tightening import ROUNDS, bounded_values, tightened
 

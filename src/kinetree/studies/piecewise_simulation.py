@@ -13,7 +13,7 @@ from kinetree.analysis.rooting import change_root
 from kinetree.errors import SimulationError
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.problem.problem import all_breaks
+from kinetree.motion.problem.sampling import all_breaks
 from kinetree.result.records import Check
 from kinetree.result.result import arrays_of
 from kinetree.state import Wrench

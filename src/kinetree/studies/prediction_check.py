@@ -13,7 +13,7 @@ from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError, shown
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.problem.problem import all_breaks
+from kinetree.motion.problem.sampling import all_breaks
 from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of
 from kinetree.simulation.simulate import simulate

@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_values import Degrees
-from kinetree.formats.files import load
+from kinetree.formats.files import FOREIGN, load
 from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.formats.toml_parts import contact_point_of, placement_of, seen_body
@@ -21,7 +21,6 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.payload import mounted
 from kinetree.state import independent_axes
 from kinetree.study.inside import file_of
-from kinetree.study.models import FOREIGN
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice
 from kinetree.study.values import PerJoint

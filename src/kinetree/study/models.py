@@ -8,14 +8,13 @@ from importlib import resources
 from typing import Any
 
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.formats.files import READ_OPTIONS, load
+from kinetree.formats.files import FOREIGN, READ_OPTIONS, load
 from kinetree.formats.installed import is_installed_name
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 
 FILE_SUFFIXES = tuple(READ_OPTIONS)
-FOREIGN = tuple(suffix for suffix, options in READ_OPTIONS.items() if options)
 
 
 def mechanism_of(model: str, **options: Any) -> Mechanism:

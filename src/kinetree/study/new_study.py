@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import AssemblyError, InputError, listed, unknown_name
+from kinetree.formats.files import FOREIGN
 from kinetree.model import zoo
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import independent_axes
-from kinetree.study.models import FOREIGN
 from kinetree.study.new_lift import lifting_lines
 from kinetree.study.new_lines import option_lines, stop_lines
 

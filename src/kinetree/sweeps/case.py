@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import os
 import pickle
@@ -12,16 +11,16 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from kinetree.errors import InputError, KinetreeError
 from kinetree.formats.toml_file import mechanism_from_table
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.solvers.threads import one_thread
-from kinetree.result.records import plain, provenance
+from kinetree.result.records import plain
 from kinetree.result.result import Result
 from kinetree.study.file import study_of_table
 from kinetree.study.origin import StudyOrigin
@@ -38,6 +37,7 @@ from kinetree.study.outcome import (
     StudyOutcome,
 )
 from kinetree.study.run import PreparedStudy, prepared_study
+from kinetree.sweeps import outcome
 from kinetree.sweeps.fields import described, places, scale_at, set_at
 from kinetree.sweeps.inputs import ChangedInputError, check_files, possible_files
 from kinetree.sweeps.measures import (
@@ -49,53 +49,15 @@ from kinetree.sweeps.measures import (
     returned_values,
     values_of,
 )
+from kinetree.sweeps.outcome import ERROR, TIMEOUT, CaseOutcome, Order, Refused, cut
 from kinetree.sweeps.plan import Plan
 
 WAITING = "waiting"
-ERROR, TIMEOUT = "error", "timeout"
 VERDICTS = (FELL, NOT_FOLLOWED, SLIPPED, BELOW_GROUND, LIMITS_EXCEEDED)  # on motions that are computed well
 STATUSES = (
     WAITING, OK, STOPPED, AUDIT_FAILED, "infeasible", "diverged", ERROR, TIMEOUT, *VERDICTS
 )  # by their number  # fmt: skip
 MEASURED = (OK, STOPPED, AUDIT_FAILED, *VERDICTS)  # whose numbers are kept
-LONGEST = 500  # characters of a message that are kept
-
-
-class CaseOutcome(NamedTuple):
-    """How a case ended, and its numbers by name."""
-
-    case: int
-    status: str
-    message: str
-    values: dict[str, Value]
-    labels: dict[str, list[str]]
-    seconds: float
-
-
-class Refused(NamedTuple):
-    """What a worker says that may not work for this sweep, or a mistake that all cases share."""
-
-    message: str
-
-
-class Order(NamedTuple):
-    """Cases for a worker: what they share as text, their numbers, and their values."""
-
-    version: str
-    text: str
-    function: bytes
-    cases: tuple[int, ...]
-    values: tuple[list[Any], ...]
-    timeout: float | None = None
-
-
-@cache
-def version() -> str:
-    """The version of Kinetree, with a digest of its sources: equal ones give equal bits."""
-    package, key = Path(__file__).parents[1], hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        key.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
-    return f"{provenance()['kinetree']} ({key.hexdigest()[:12]})"
 
 
 def work(order: Order) -> list[CaseOutcome] | Refused:
@@ -103,10 +65,10 @@ def work(order: Order) -> list[CaseOutcome] | Refused:
 
     They run in this process, or, where there is a limit of time or the executor has threads, beside it.
     """
-    if order.version != version():
+    if order.version != outcome.version():
         return Refused(
-            f"the worker on {platform.node()} (process {os.getpid()}) has kinetree {version()}, this sweep "
-            f"needs {order.version}; install the same version there"
+            f"the worker on {platform.node()} (process {os.getpid()}) has kinetree {outcome.version()}, "
+            f"this sweep needs {order.version}; install the same version there"
         )
     if order.timeout is None and threading.current_thread() is threading.main_thread():
         return work_here(order)
@@ -291,6 +253,12 @@ def _own_labels(values: dict[str, Value]) -> dict[str, list[str]]:
     return found
 
 
-def cut(text: str) -> str:
-    """A message that is not too long to be kept."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+def check_first_case(plan: Plan) -> None:
+    """Read and prepare the first case as a worker will: what is wrong with all of them is raised here."""
+    job = Job.of(plan)
+    try:
+        ready = job.prepared(plan.values(0))
+        if ready is not None and job.measuring:
+            job.measure(ready)
+    except KinetreeError as error:
+        raise InputError(f"case 0 ({plan.words(0)}): {error}") from None

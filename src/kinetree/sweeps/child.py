@@ -14,14 +14,17 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import IO, Any, NamedTuple
 
-from kinetree.sweeps.case import ERROR, TIMEOUT, CaseOutcome, Order, Refused, cut, work_here
+from kinetree.sweeps.outcome import ERROR, TIMEOUT, CaseOutcome, Order, Refused, cut
 
+Work = Callable[[Order], "list[CaseOutcome] | Refused"]
 _local = threading.local()
 _NEVER = threading.Event()
 ALL: list[Child] = []
+PROGRAM = "from kinetree.sweeps import case, child; child.serve(case.work_here)"
 START = 120.0  # s that the start of the process, with all imports, may take
 
 
@@ -64,7 +67,7 @@ class Child:
     """The process; it speaks in pickled messages, each after its length."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", "from kinetree.sweeps.child import serve; serve()"]
+        command = [sys.executable, "-c", PROGRAM]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.ready, self.closing = False, _closing()
         ALL.append(self)
@@ -156,8 +159,8 @@ def received(pipe: IO[bytes]) -> Any:
     return pickle.loads(content)
 
 
-def serve() -> None:
-    """What the process does until its input ends; what cases print goes to standard error."""
+def serve(work: Work) -> None:
+    """Do the work of orders until the input ends; what cases print goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who waits
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
@@ -166,13 +169,13 @@ def serve() -> None:
         order = received(sys.stdin.buffer)
         if order is None:
             return
-        send(answers, _worked(order))
+        send(answers, _worked(work, order))
 
 
-def _worked(order: Order) -> list[CaseOutcome] | Refused:
+def _worked(work: Work, order: Order) -> list[CaseOutcome] | Refused:
     """The outcomes of an order; an error that no case caught is the message of all of them."""
     try:
-        return work_here(order)
+        return work(order)
     except Exception as error:
         stated = cut(f"{type(error).__name__}: {error}")
         return [CaseOutcome(case, ERROR, stated, {}, {}, 0.0) for case in order.cases]

@@ -12,9 +12,10 @@ import numpy as np
 
 from kinetree.errors import InputError, KinetreeError
 from kinetree.result.zarr_store import ZarrStore
-from kinetree.sweeps.case import ERROR, CaseOutcome, Order, Refused, job_text, version, work
+from kinetree.sweeps.case import job_text, work
 from kinetree.sweeps.executors import Backend, is_calling_back
 from kinetree.sweeps.lanes import BLOCK
+from kinetree.sweeps.outcome import ERROR, CaseOutcome, Order, Refused, version
 from kinetree.sweeps.plan import Plan
 from kinetree.sweeps.writer import Writer
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, MissingExtraError
-from kinetree.sweeps.case import version
+from kinetree.sweeps.outcome import version
 
 UNREACHABLE = 8  # s after which a scheduler counts as unreachable
 DAY = 24 * 60  # minutes that a job of Slurm may take
@@ -172,9 +172,9 @@ def _check_workers(client: Any, address: str) -> None:
 
 def _reported_version() -> str:
     """What a worker says; looked up there."""
-    from kinetree.sweeps import case
+    from kinetree.sweeps import outcome
 
-    return case.version()
+    return outcome.version()
 
 
 def _slurm(partition: str, count: int, folder: Path) -> Backend:

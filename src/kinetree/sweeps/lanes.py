@@ -22,10 +22,11 @@ from kinetree.study.outcome import AUDIT_FAILED, OK
 from kinetree.study.surroundings import simulation_options
 from kinetree.sweeps.fields import is_body, places, scale_at, set_at
 from kinetree.sweeps.measures import ROLLOUT, Value, labels_of, read_measures, values_of
-from kinetree.sweeps.plan import Plan
+from kinetree.sweeps.outcome import ERROR, CaseOutcome, cut
 
 if TYPE_CHECKING:
-    from kinetree.sweeps.case import CaseOutcome, Job
+    from kinetree.sweeps.case import Job
+    from kinetree.sweeps.plan import Plan
 
 BLOCK = 512  # cases of one batch; fixed, as neighbors in lanes share their steps
 VARIABLES = (
@@ -73,8 +74,6 @@ def study_mechanism_of(study: Study) -> Any:
 
 def run_lanes(job: Job, cases: Sequence[int], values: Sequence[Sequence[Any]]) -> list[CaseOutcome]:
     """Run a block of cases at once; where one of them fails, each by itself."""
-    from kinetree.sweeps.case import ERROR, CaseOutcome, cut
-
     try:
         return _run_block(job, cases, values)
     except (SimulationError, InputError) as error:
@@ -85,8 +84,6 @@ def run_lanes(job: Job, cases: Sequence[int], values: Sequence[Sequence[Any]]) -
 
 
 def _run_block(job: Job, cases: Sequence[int], values: Sequence[Sequence[Any]]) -> list[CaseOutcome]:
-    from kinetree.sweeps.case import CaseOutcome
-
     began = perf_counter()
     study = study_of_table(job.name, StudyOrigin(job.name, job.table), job.folder, {})
     base = Assignment(study, Code(job.folder))

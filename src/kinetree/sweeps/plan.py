@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, KinetreeError, cut, listed, unknown_name
+from kinetree.errors import InputError, cut, listed, unknown_name
 from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
@@ -23,6 +23,7 @@ from kinetree.result.zarr_store import ZarrStore
 from kinetree.study.assignment import Study
 from kinetree.study.mechanism import study_mechanism
 from kinetree.study.sweep_tables import AxisTable, SweepTable, checked_table
+from kinetree.sweeps import outcome
 from kinetree.sweeps.dimensions import Column, Dimension, dimensions, kind_of, planned_count
 from kinetree.sweeps.fields import check_scalable, described, goes_inside, is_body, places
 from kinetree.sweeps.inputs import function_digest, named_files
@@ -96,8 +97,6 @@ class Plan:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """What decides about the results: equal plans have equal results."""
-        from kinetree.sweeps.case import version
-
         said: dict[str, Any] = plain(
             {
                 "study": self.table,
@@ -123,7 +122,7 @@ class Plan:
                 "lanes": self.lanes,
                 "files": self.files,
                 "body": self.body,
-                "kinetree": version(),
+                "kinetree": outcome.version(),
             },
             "sweep",
         )
@@ -356,19 +355,6 @@ def _check_kind(sweep: SweepTable) -> None:
     for q in sweep.quantiles:
         if not 0.0 <= q <= 1.0:
             raise InputError(f"sweep.quantiles must be from 0 to 1, got {q:g}")
-
-
-def check_first_case(plan: Plan) -> None:
-    """Read and prepare the first case as a worker will: what is wrong with all of them is raised here."""
-    from kinetree.sweeps.case import Job
-
-    job = Job.of(plan)
-    try:
-        ready = job.prepared(plan.values(0))
-        if ready is not None and job.measuring:
-            job.measure(ready)
-    except KinetreeError as error:
-        raise InputError(f"case 0 ({plan.words(0)}): {error}") from None
 
 
 def coordinate(values: Any) -> Array | np.ndarray:

@@ -26,13 +26,13 @@ from kinetree.result.result import Result
 from kinetree.result.zarr_store import ZarrStore, load_store
 from kinetree.study.file import read_study
 from kinetree.study.sweep_tables import SweepTable, checked_table
-from kinetree.sweeps.case import ERROR, STATUSES, TIMEOUT, Job
+from kinetree.sweeps.case import STATUSES, Job, check_first_case
 from kinetree.sweeps.drive import SweepProgress, SweepRun
 from kinetree.sweeps.executors import backend
+from kinetree.sweeps.outcome import ERROR, TIMEOUT
 from kinetree.sweeps.plan import (
     MOST,
     Plan,
-    check_first_case,
     coordinate,
     digest,
     function_plan,

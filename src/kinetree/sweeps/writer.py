@@ -19,8 +19,9 @@ from kinetree.result.zarr_store import (
     ZarrStore,
     chunk_cases,
 )
-from kinetree.sweeps.case import ERROR, MEASURED, STATUSES, CaseOutcome
+from kinetree.sweeps.case import MEASURED, STATUSES
 from kinetree.sweeps.measures import Value
+from kinetree.sweeps.outcome import ERROR, CaseOutcome
 
 PATIENCE = 1.0  # s between two writes
 

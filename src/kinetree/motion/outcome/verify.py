@@ -9,7 +9,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.problem.instants import GaussSamples, given_samples
-from kinetree.motion.problem.problem import Problem, quadrature, spread
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.problem.sampling import quadrature, spread
 from kinetree.motion.program.blocks import distinct_parts
 from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import Changes, LinearRows, Rows, SampleChanges, unit_of

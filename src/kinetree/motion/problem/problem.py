@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
-from kinetree.algebra.bspline import CLOSE, BSplineBasis
+from kinetree.algebra.bspline import BSplineBasis
 from kinetree.doors import upstairs
 from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
@@ -22,6 +22,7 @@ from kinetree.motion.problem.instants import AddedSamples, GaussSamples, given_s
 from kinetree.motion.problem.model_limits import Limits, model_terms
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_body, with_reaction_axes
+from kinetree.motion.problem.sampling import quadrature, spread
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import Duration, Unknowns
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
@@ -37,7 +38,6 @@ from kinetree.state import Wrench
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
 REGULARIZATION = 1e-7  # price on roughness relative to the objective of the straight motion
 TIE_BREAK = 1e-6  # relative to the objective of the optimum, where the duration is free
-GAUSS = 3  # quadrature points in each segment
 MOST_SAMPLES = 1_000_000  # of a motion
 Samples = int | ArrayLike | GaussSamples | AddedSamples
 LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | None
@@ -406,43 +406,6 @@ def _samples(bases: Sequence[BSplineBasis], samples: int | ArrayLike) -> Array:
     if s.ndim != 1 or len(s) < 2 or s[0] < 0.0 or s[-1] > 1.0 or (np.diff(s) <= 0.0).any():
         raise InputError(f"samples must be an integer or ascend within [0, 1], got {shown(samples)}")
     return s
-
-
-def spread(bases: Sequence[BSplineBasis], per_segment: int) -> Array:
-    """Equal steps in every segment of the splines, both ends included; both sides of a jump are sampled.
-
-    Where knots of the motion, the first of the splines, repeat so that accelerations may jump, there is a
-    sample just before the knot, too.
-    """
-    basis, breaks = bases[0], all_breaks(bases)
-    a, b = breaks[:-1, None], breaks[1:, None]
-    s = np.append((a + (b - a) * (np.arange(per_segment) / per_segment)).ravel(), 1.0)
-    inner, counts = np.unique(basis.inner[1:-1], return_counts=True)
-    jumps = inner[counts >= basis.degree - 1] if basis.degree > 1 else inner
-    before = np.nextafter(jumps, 0.0)
-    return np.sort(np.concatenate([s, before]))
-
-
-def all_breaks(bases: Sequence[BSplineBasis]) -> Array:
-    """Ends of all segments of several splines, from 0 to 1; those closer than rounding count once."""
-    breaks = bases[0].breaks
-    for basis in bases[1:]:
-        apart = np.abs(basis.breaks[:, None] - breaks).min(axis=1) > CLOSE
-        breaks = np.union1d(breaks, basis.breaks[apart])
-    return breaks
-
-
-@cache
-def _gauss(points: int) -> tuple[Array, Array]:
-    return np.polynomial.legendre.leggauss(points)
-
-
-def quadrature(bases: Sequence[BSplineBasis], points: int = GAUSS) -> tuple[Array, Array]:
-    """Gauss points and weights in every segment of the splines."""
-    x, w = _gauss(points)
-    breaks = all_breaks(bases)
-    a, h = breaks[:-1, None], np.diff(breaks)[:, None]
-    return (a + h * (x + 1.0) / 2.0).ravel(), (h * w / 2.0).ravel()
 
 
 def _loads(mechanism: Mechanism, loads: LoadsGiven) -> Callable[[Array], Sequence[Wrench]]:

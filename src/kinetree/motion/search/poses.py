@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import AssemblyError
-from kinetree.motion.problem.problem import Problem
 from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.terms.contract import Function, Rows
+
+if TYPE_CHECKING:
+    from kinetree.motion.problem.problem import Problem
 
 STEPS, TRIES = 40, 12  # of the search for a pose, and searches from elsewhere if it fails
 FEW = 4  # such searches in closed loops, where each step is an assembly

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +12,14 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.errors import AssemblyError, InputError, listed
-from kinetree.motion.problem.problem import Problem, spread
+from kinetree.motion.problem.sampling import spread
 from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.search.poses import known_poses
 from kinetree.motion.solvers.interface import infeasibility
 from kinetree.result.result import Result
+
+if TYPE_CHECKING:
+    from kinetree.motion.problem.problem import Problem
 
 FIRST = 1.0  # duration tried first (s)
 TRIES = 7  # doublings or halvings of the duration
