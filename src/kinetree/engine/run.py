@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned, cleared
 from kinetree.engine.buffers import new_array
 from kinetree.engine.fields import Fields
-from kinetree.engine.threads import THREADING_WORTH, over_threads, thread_count
+from kinetree.engine.ranges import Ranges
+from kinetree.engine.threads import over_threads, thread_count
 from kinetree.engine.unpack import place_words, unpacked
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
@@ -36,21 +37,10 @@ WITH_GIL = 1 << 15  # numbers of an answer for which the GIL is not given away
 STREAMING_WORTH = 1 << 20  # packed numbers that no cache holds
 
 
-class _Code(NamedTuple):
-    """Machine code for blocks of states, and the memory that each thread needs for it."""
-
-    run: Callable[..., bool]
-    table: Array
-    room: int
-    start: int = 0  # of the room for one packed block
-
-
 class Prepared:
     """A kernel prepared for a tree: the model table, machine code and memory, shared by all threads.
 
-    Machine code of each shape is made, or loaded, when it is first needed. Memory that no thread uses at
-    present waits in ``_spare``, whose ``append`` and ``pop`` are single steps of a list, with the GIL or
-    without.
+    Machine code of each shape is made, or loaded, when it is first needed.
     """
 
     def __init__(self, kernel: Kernel, tree: Tree) -> None:
@@ -62,8 +52,8 @@ class Prepared:
             self._places, self.places = words.ctypes.data, words[2:].reshape(self.arrays, self.entries)
         self._preparing = threading.RLock()
         self._ways: list[StateCall | None] = []  # at most one
-        self._blocks: _Code | None = None
-        self._spare: list[Array] = []
+        self._blocks: Ranges | None = None
+        self._packed = 0  # where the room for one packed block begins in memory
 
     # ---- directly -----------------------------------------------------------------------------------------
     @property
@@ -144,24 +134,9 @@ class Prepared:
         if count < LANES:
             return self._fill_few(inputs, outputs, full)
         code = self._blocks or self._ready()
-        extra = () if full is None else (code.start, self._places, full.size > STREAMING_WORTH)
+        extra = () if full is None else (self._packed, self._places, full.size > STREAMING_WORTH)
         numbers = count * self.tree.n * len(arrays) if full is None else full.size
-        if threads == 1 or (threads is None and numbers < THREADING_WORTH):
-            return self._range(code, arrays, extra, 0, count)
-        work = partial(self._range, code, arrays, extra)
-        return all(over_threads(work, count, LANES, thread_count(threads, numbers)))
-
-    def _range(
-        self, code: _Code, arrays: Sequence[Array], extra: tuple[int, ...], begin: int, end: int
-    ) -> bool:
-        """Run the blocks of a range of states in memory that no other thread uses."""
-        try:
-            memory = self._spare.pop()
-        except IndexError:
-            memory = cleared(code.room)
-        trusted = code.run(code.table, memory, begin, end, arrays, *extra)
-        self._spare.append(memory)
-        return trusted
+        return code.fill(arrays, count, numbers, threads, extra)
 
     def _fill_few(self, inputs: Sequence[Array], outputs: Sequence[Array], full: Array | None) -> bool:
         """The same for fewer states than lanes: the last one is repeated until the lanes are full."""
@@ -176,7 +151,7 @@ class Prepared:
             full[:] = padded_full[:, :count]
         return trusted
 
-    def _ready(self) -> _Code:
+    def _ready(self) -> Ranges:
         """Machine code for blocks of states, unpacked at once if the kernel packs; for direct calls too."""
         from kinetree.engine.code import full_code, full_states, many_code, many_states
         from kinetree.engine.workspace import packed_room, workspace_size
@@ -186,15 +161,15 @@ class Prepared:
                 kernel, table = self.kernel, tree_table(self.tree)
                 room = workspace_size(kernel, self.tree, LANES)
                 if kernel.entries is None:
-                    code, body = _Code(many_states(kernel), table, room), many_code(kernel)
+                    run, body = many_states(kernel), many_code(kernel)
                 else:
-                    start = -(-room // 8) * 8
+                    self._packed = -(-room // 8) * 8
                     packed = packed_rows(kernel, self.tree) * kernel.entries.width
-                    code = _Code(full_states(kernel), table, start + packed_room(packed, LANES), start)
-                    body = full_code(kernel)
+                    room = self._packed + packed_room(packed, LANES)
+                    run, body = full_states(kernel), full_code(kernel)
                 if self.way is not None:
-                    self.way.take_many(body, table, cleared(code.room), code.start, self._places)
-                self._blocks = code
+                    self.way.take_many(body, table, cleared(room), self._packed, self._places)
+                self._blocks = Ranges(run, table, partial(cleared, room), LANES)
             return self._blocks
 
     # ---- what a kernel packs ------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from kinetree.dynamics.loops.machine.positions import (
     loop_positions,
 )
 from kinetree.dynamics.loops.system import loop_rows, size_of
+from kinetree.engine.ranges import Ranges
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop_table import GAP, SLOTS, UNKNOWN
 from kinetree.kernels.model_table import tree_table
@@ -43,8 +44,8 @@ class LoopPositions:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self._table, self._spare = tree_table(mechanism.tree), list[Array]()
         self._tables, self._start = _tables(mechanism), (mechanism.tree.n + 1) * SLOTS.width
+        self._ranges = Ranges(loop_positions(), tree_table(mechanism.tree), self._new_memory, 1)
 
     def follow(self, start: Array, wanted: Array, dependent: Integers) -> tuple[Array, Flags]:
         """Poses (m, n_dof) at wanted coordinates on the branch of closed poses ``start``, (m, n_dof) each."""
@@ -80,18 +81,15 @@ class LoopPositions:
 
     def _filled(self, what: int, arrays: tuple[Array, ...], dependent: Integers, n_targets: int = 0) -> Flags:
         verdict = np.zeros((len(arrays[0]), 1))
-        try:
-            memory = self._spare.pop()
-        except IndexError:
-            memory = self._new_memory()
+        memory = self._ranges.take()
         words = memory[self._start :].view(np.int64)
         words[POSITIONS.places["n_dependent"][0]] = len(dependent)
         words[POSITIONS.places["n_targets"][0]] = n_targets
         first = int(words[POSITIONS.places["dependents"][0]])
         words[first : first + len(dependent)] = dependent
         given = (*(np.ascontiguousarray(x) for x in arrays), verdict)
-        loop_positions()(self._table, memory, 0, len(verdict), given, self._start, what)
-        self._spare.append(memory)
+        self._ranges.run(self._ranges.table, memory, 0, len(verdict), given, self._start, what)
+        self._ranges.give(memory)
         reached: Flags = verdict[:, 0] == 1.0
         return reached
 

@@ -1,14 +1,15 @@
-"""Machine code of closed loops over states, one or many: its memory, lanes and threads."""
+"""Machine code of closed loops over states, one or many: its memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
-from kinetree.engine.threads import THREADING_WORTH, over_threads, thread_count
+from kinetree.engine.ranges import Ranges
 from kinetree.kernels.loop_table import SLOTS
 from kinetree.kernels.model_table import tree_table
 from kinetree.kernels.number import LANES
@@ -19,8 +20,7 @@ class LoopRanges:
     """Machine code of loops with memory for it, shared by all threads.
 
     ``code(lanes)`` is a `range_call`; ``numbers(lanes)`` are the tables and the scratch that follow the
-    workspace of the tree in its memory. Memory that no thread uses at present waits in ``_spare``, whose
-    ``append`` and ``pop`` are single steps of a list.
+    workspace of the tree in its memory.
     """
 
     def __init__(
@@ -28,23 +28,17 @@ class LoopRanges:
     ) -> None:
         self.code, self.table = code, tree_table(tree)
         self._n, self._numbers = tree.n, numbers
-        self._spare: dict[int, list[Array]] = {1: [], LANES: []}
+        self._by_lanes: dict[int, Ranges] = {}
 
     def fill(self, given: Sequence[Array], found: Sequence[Array], threads: int | None, mode: int) -> None:
         """Fill arrays (count, k) for the states in others (count, k); ``mode`` goes to the machine code."""
         count, arrays = len(given[0]), (*(np.ascontiguousarray(x) for x in given), *found)
-        numbers = sum(x.size for x in arrays)
-        if count < LANES:
-            self._range(1, arrays, mode, 0, count)
-        elif threads == 1 or (threads is None and numbers < THREADING_WORTH):
-            self._range(LANES, arrays, mode, 0, count)
-        else:
-            over_threads(
-                lambda begin, end: self._range(LANES, arrays, mode, begin, end),
-                count,
-                LANES,
-                thread_count(threads, numbers),
-            )
+        lanes, threads = (1, 1) if count < LANES else (LANES, threads)
+        ranges = self._by_lanes.get(lanes)
+        if ranges is None:
+            new_memory = partial(self.new_memory, lanes)
+            ranges = self._by_lanes[lanes] = Ranges(self.code(lanes), self.table, new_memory, lanes)
+        ranges.fill(arrays, count, sum(x.size for x in arrays), threads, (self.start(lanes), mode))
 
     def start(self, lanes: int) -> int:
         """Where the tables begin in memory."""
@@ -56,13 +50,3 @@ class LoopRanges:
         memory = aligned(start + len(numbers))
         memory[:start], memory[start:] = 0.0, numbers
         return memory
-
-    def _range(self, lanes: int, arrays: tuple[Array, ...], mode: int, begin: int, end: int) -> bool:
-        spare = self._spare[lanes]
-        try:
-            memory = spare.pop()
-        except IndexError:
-            memory = self.new_memory(lanes)
-        done = self.code(lanes)(self.table, memory, begin, end, arrays, self.start(lanes), mode)
-        spare.append(memory)
-        return done
