@@ -6,8 +6,9 @@ import pytest
 import kinetree as kt
 from kinetree.analysis.tracking import tracking_torque
 from kinetree.dynamics.loops import drives
-from kinetree.dynamics.loops.dynamics import drive_map, needed_torque
+from kinetree.dynamics.loops.dynamics import drive_map
 from kinetree.dynamics.loops.states import fitting_state
+from kinetree.dynamics.loops.system import constraints
 
 NAMES = (
     "four_bar",
@@ -22,7 +23,8 @@ NAMES = (
 
 
 def by_singular_values(mechanism, at, wrenches=None):
-    found, needed = needed_torque(mechanism, at.q, at.qd, at.qdd, wrenches)
+    found = constraints(mechanism, at.q, at.qd, at.qdd)
+    needed = kt.inverse_dynamics(mechanism.opened(), at.q, at.qd, at.qdd, wrenches)
     return drive_map(mechanism, found, needed[..., None], np.ones(mechanism.n_dof), mechanism.driven)[..., 0]
 
 

@@ -6,7 +6,9 @@ joint's wrench the equations leave undetermined ([Shah2013], sections 8.1 and 8.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,15 +22,13 @@ from kinetree.dynamics.loops.acceleration import loop_accelerations
 from kinetree.dynamics.loops.coordinates import cut_forces, cut_torques, has_cut_drives, has_cut_forces
 from kinetree.dynamics.loops.drives import compiled_drives
 from kinetree.dynamics.loops.linear import swapped
-from kinetree.dynamics.loops.recursion import recursive_torque
 from kinetree.dynamics.loops.structure import independent_coordinates, regular_pose, structure
 from kinetree.dynamics.loops.system import Constraints, constraints, losing, refuse_open_loops
 from kinetree.errors import InputError, listed
-from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
-from kinetree.state import Wrench, coordinates
+from kinetree.state import coordinates
 
 DETERMINED = 1e-8  # what a redundant combination may change in a component that is called determined
 
@@ -76,44 +76,13 @@ def loop_inverse_dynamics(
     [1.957095, 0.0, 0.0]
     """
     expect_mechanism(mechanism)
-    q, qd, qdd = broadcast(mechanism, q, qd, qdd)
-    shares = drive_weights(mechanism, weights)
-    found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
-    if has_cut_drives(mechanism):
-        return _with_cut_drives(mechanism, found, tau_tree, shares)
-    tau = drive_map(mechanism, found, tau_tree[..., None], shares, mechanism.driven)[..., 0]
-    return tau, forces_of(mechanism, found, tau_tree - tau)
-
-
-def needed_torque(
-    mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches, threads: int | None = None
-) -> tuple[Constraints, Array]:
-    """The loops of a motion that fits them, and what its tree needs at all joints, (..., n_dof)."""
-    found = constraints(mechanism, q, qd, qdd)
-    refuse_open_loops(mechanism, found, qd, qdd)
-    tau = INVERSE.of(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
-    return found, tau - cut_forces(mechanism, found.motion).torque if has_cut_forces(mechanism) else tau
-
-
-def _with_cut_drives(
-    mechanism: Mechanism, found: Constraints, tau_tree: Array, weights: Array
-) -> tuple[Array, LoopForces]:
-    """The same with drives at cut joints, whose columns are (ds/dq)^T; their own weights are 1."""
-    cut = cut_forces(mechanism, found.motion)
-    driven, count = np.flatnonzero(mechanism.driven), cut.drives.shape[-1]
-    G, n = swapped(found.spaces.free), mechanism.n_dof
-    scale = np.concatenate([np.sqrt(weights[driven]), np.ones(count)])
-    A, g = np.concatenate([G[..., driven], G @ cut.drives], axis=-1) / scale, G @ tau_tree[..., None]
-    x = np.linalg.pinv(A, rcond=1e-9) @ g
-    left = float(np.abs(A @ x - g).max(initial=0.0))
-    if checking() and left > 1e-9 * max(1.0, np.abs(g).max(initial=0.0)):
-        raise InputError(_powerless(mechanism, found, driven, left))
-    forces = x[..., 0] / scale
-    tau = np.zeros((*g.shape[:-2], n))
-    tau[..., driven] = forces[..., : len(driven)]
-    drive = forces[..., len(driven) :]
-    torque = tau_tree - tau - (cut.drives @ drive[..., None])[..., 0]
-    return tau, forces_of(mechanism, found, torque, drive)
+    state = broadcast(mechanism, q, qd, qdd)
+    work = _drive_work(mechanism, state, wrenches, threads, weights)
+    found = constraints(mechanism, *state) if work.found is None else work.found
+    torque = work.needed - work.tau
+    if work.drive is not None:
+        torque = torque - (cut_forces(mechanism, found.motion).drives @ work.drive[..., None])[..., 0]
+    return work.tau, forces_of(mechanism, found, torque, work.drive)
 
 
 def drive_torque(
@@ -124,23 +93,60 @@ def drive_torque(
     wrenches: Wrenches = None,
     threads: int | None = None,
 ) -> Array:
-    """Torques of the drives alone, (..., n_dof): subsystem by subsystem where that is possible."""
-    q, qd, qdd = broadcast(mechanism, q, qd, qdd)
-    if not has_cut_drives(mechanism):
-        needed = INVERSE.of(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
-        if has_cut_forces(mechanism):
-            needed = needed - cut_torques(mechanism, q, qd)
-        tau = compiled_drives(mechanism, q, qd, qdd, needed, threads)
+    """Torques of the drives alone, (..., n_dof)."""
+    return _drive_work(mechanism, broadcast(mechanism, q, qd, qdd), wrenches, threads).tau
+
+
+class DriveWork(NamedTuple):
+    """What drives do in a motion: torques on joints of the tree, forces at cut joints, and what is needed."""
+
+    tau: Array
+    drive: Array | None  # None without drives at cut joints
+    needed: Array  # by the tree at all joints, (..., n_dof)
+    found: Constraints | None  # None where compiled code has looked at the loops
+
+
+def _drive_work(
+    mechanism: Mechanism,
+    state: Sequence[Array],
+    wrenches: Wrenches,
+    threads: int | None,
+    weights: ArrayLike | None = None,
+) -> DriveWork:
+    """The least torques of the drives: block by block where there are as many as freedoms."""
+    shares, at_cuts = drive_weights(mechanism, weights), has_cut_drives(mechanism)
+    needed = INVERSE.of(mechanism.opened(), *state, wrenches=wrenches, threads=threads)
+    if has_cut_forces(mechanism):
+        needed = needed - cut_torques(mechanism, state[0], state[1])
+    if not at_cuts:
+        tau = compiled_drives(mechanism, state[0], state[1], state[2], needed, threads)
         if tau is not None:
-            return tau
-    found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
-    if has_cut_drives(mechanism):
-        return _with_cut_drives(mechanism, found, tau_tree, np.ones(mechanism.n_dof))[0]
-    tau = recursive_torque(mechanism, found.J, tau_tree)
-    if tau is not None:
-        return tau
-    alike = np.ones(mechanism.n_dof)
-    return drive_map(mechanism, found, tau_tree[..., None], alike, mechanism.driven)[..., 0]
+            return DriveWork(tau, None, needed, None)
+    found = constraints(mechanism, *state)
+    refuse_open_loops(mechanism, found, state[1], state[2])
+    if at_cuts:
+        return DriveWork(*_with_cut_drives(mechanism, found, needed, shares), needed, found)
+    tau = drive_map(mechanism, found, needed[..., None], shares, mechanism.driven)[..., 0]
+    return DriveWork(tau, None, needed, found)
+
+
+def _with_cut_drives(
+    mechanism: Mechanism, found: Constraints, needed: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Torques and forces of drives, some of them at cut joints, whose columns are (ds/dq)^T, weights 1."""
+    cut = cut_forces(mechanism, found.motion)
+    driven, count = np.flatnonzero(mechanism.driven), cut.drives.shape[-1]
+    G, n = swapped(found.spaces.free), mechanism.n_dof
+    scale = np.concatenate([np.sqrt(weights[driven]), np.ones(count)])
+    A, g = np.concatenate([G[..., driven], G @ cut.drives], axis=-1) / scale, G @ needed[..., None]
+    x = np.linalg.pinv(A, rcond=1e-9) @ g
+    left = float(np.abs(A @ x - g).max(initial=0.0))
+    if checking() and left > 1e-9 * max(1.0, np.abs(g).max(initial=0.0)):
+        raise InputError(_powerless(mechanism, found, driven, left))
+    forces = x[..., 0] / scale
+    tau = np.zeros((*g.shape[:-2], n))
+    tau[..., driven] = forces[..., : len(driven)]
+    return tau, forces[..., len(driven) :]
 
 
 def loop_forward_dynamics(
@@ -203,19 +209,6 @@ def loop_forces(
             "they have no effect"
         )
     return loop_forward_dynamics(mechanism, q, qd, tau, wrenches)[1]
-
-
-def cut_loads(mechanism: Mechanism, found: Constraints, wrench: Array) -> list[Wrench]:
-    """The wrenches of the cut joints as loads on both bodies of each loop."""
-    loads = []
-    for k, loop in enumerate(mechanism.loops):
-        F, N = wrench[..., k, :3], wrench[..., k, 3:]
-        if loop.body_a != WORLD:
-            loads.append(Wrench(loop.body_a, F, N, loop.placement_a.position))
-        if loop.body_b != WORLD:
-            N = -N + np.cross(found.cut.D[..., k, :], F)
-            loads.append(Wrench(loop.body_b, -F, N, loop.placement_b.position))
-    return loads
 
 
 def drive_map(
