@@ -350,3 +350,24 @@ def test_a_singular_position_is_named_with_its_loop():
         kt.errors.SingularityError, match=r"loop '\w+' of mechanism 'n_four_bar.*' loses rank in state 1"
     ):
         kt.inverse_dynamics(mechanism, np.array([0.3 * sign, flat]), still, still)
+
+
+def test_derivatives_by_other_independent_joints():
+    """Derivatives of the package take the joints that those of kinetree.loops do; open trees refuse them."""
+    mechanism, still = kt.zoo.four_bar(), np.zeros(3)
+    q = kt.loops.assemble(mechanism, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    weight, names = np.array([1.0, 0.0, 0.0]), ["rocker_pivot"]
+    asked = {
+        "inverse_dynamics_derivatives": (kt, kt.loops.inverse_dynamics_derivatives, (still, still)),
+        "forward_dynamics_derivatives": (kt, kt.loops.forward_dynamics_derivatives, (still, still)),
+        "torque_hessian": (kt.analysis, kt.loops.torque_hessian, (still, still, weight)),
+        "joint_reaction_derivatives": (kt.analysis, kt.loops.reaction_derivatives, (still, still)),
+    }
+    for name, (home, of_loops, state) in asked.items():
+        verb = getattr(home, name)
+        found, expected = verb(mechanism, q, *state, independent=names), of_loops(mechanism, q, *state, names)
+        assert found.independent == expected.independent == ("rocker_pivot",)
+        (part,) = {"matrices", "second", "slopes"} & set(dir(found))
+        assert np.array_equal(getattr(found, part), getattr(expected, part), equal_nan=True)
+        with pytest.raises(kt.errors.InputError, match=r"independent=\['rocker_pivot'\]: all joints"):
+            verb(mechanism.opened(), q, *state, independent=names)

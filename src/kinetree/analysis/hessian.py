@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from kinetree.analysis.question import closed
+from kinetree.analysis.question import Independent, closed
 from kinetree.dynamics.hessian import HESSIAN
 from kinetree.dynamics.hessian import TorqueHessian as TorqueHessian
 from kinetree.dynamics.loads import Wrenches
@@ -21,12 +21,13 @@ def torque_hessian(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    independent: Independent = None,
 ) -> TorqueHessian:
     """Exact gradient and Hessian of sum_i weight_i tau_i with respect to (q, qd, qdd).
 
     What an optimizer with exact second derivatives needs: ``weight`` (..., n_dof) are its multipliers.
     ``wrenches`` stay fixed in the frame they are given in. Closed form, O(n depth). With closed loops
-    derivatives are total and by the independent joints, which the answer names
+    derivatives are total and by the ``independent`` joints, which the answer names
     (:class:`kinetree.loops.LoopTorqueHessian`).
 
     >>> import kinetree as kt
@@ -36,8 +37,8 @@ def torque_hessian(
     """
     state = q, qd, qdd, weight
     try:
-        if mechanism.loops:
-            return closed(HESSIAN, mechanism, state, wrenches, threads)
+        if mechanism.loops or independent is not None:
+            return closed(HESSIAN, mechanism, state, wrenches, threads, None, None, independent)
         return HESSIAN.ask(mechanism, mechanism.tree, state, wrenches, threads)
     except AttributeError:
         expect_mechanism(mechanism)

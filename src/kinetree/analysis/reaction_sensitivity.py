@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from kinetree.analysis.question import closed
+from kinetree.analysis.question import Independent, closed
 from kinetree.dynamics.loads import Wrenches
 from kinetree.dynamics.reaction_sensitivity import REACTION_SLOPES
 from kinetree.dynamics.reaction_sensitivity import JointReactionDerivatives as JointReactionDerivatives
@@ -20,13 +20,14 @@ def joint_reaction_derivatives(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    independent: Independent = None,
     formulation: str | None = None,
 ) -> JointReactionDerivatives:
     """Joint reactions and their exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
     Bodies on fixed joints are included. ``wrenches`` stay fixed in the frame they are given in. Closed form,
     O(n depth). ``formulation`` selects another derivation, without wrenches (:func:`formulations`). With
-    closed loops derivatives are total, with respect to the independent joints named in the result
+    closed loops derivatives are total, with respect to the ``independent`` joints, which the result names
     (:class:`kinetree.loops.LoopReactionDerivatives`).
 
     >>> import kinetree as kt
@@ -37,6 +38,8 @@ def joint_reaction_derivatives(
     """
     expect_mechanism(mechanism)
     state = q, qd, qdd
-    if mechanism.loops:
-        return closed(REACTION_SLOPES, mechanism, state, wrenches, threads, formulation)
+    if mechanism.loops or independent is not None:
+        return closed(
+            REACTION_SLOPES, mechanism, state, wrenches, threads, formulation, independent=independent
+        )
     return REACTION_SLOPES.ask(mechanism, mechanism.jointed_tree, state, wrenches, threads, formulation)

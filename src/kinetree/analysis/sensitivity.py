@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from kinetree.analysis.question import closed
+from kinetree.analysis.question import Independent, closed
 from kinetree.dynamics.loads import Wrenches
 from kinetree.dynamics.sensitivity import (
     FORWARD_SLOPES,
@@ -24,6 +24,7 @@ def inverse_dynamics_derivatives(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    independent: Independent = None,
     formulation: str | None = None,
     out: InverseDynamicsDerivatives | None = None,
 ) -> InverseDynamicsDerivatives:
@@ -34,8 +35,8 @@ def inverse_dynamics_derivatives(
     another derivation, without wrenches (:func:`formulations`). ``out`` is an earlier result of the same
     shape whose arrays are reused.
 
-    With closed loops derivatives are total, with respect to the independent joints named in the result
-    (:class:`kinetree.loops.LoopInverseDerivatives`); all other joints follow.
+    With closed loops derivatives are total, with respect to the ``independent`` joints, which the result
+    names (:class:`kinetree.loops.LoopInverseDerivatives`); all other joints follow.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -45,8 +46,10 @@ def inverse_dynamics_derivatives(
     """
     state = q, qd, qdd
     try:
-        if mechanism.loops:
-            return closed(INVERSE_SLOPES, mechanism, state, wrenches, threads, formulation, out)
+        if mechanism.loops or independent is not None:
+            return closed(
+                INVERSE_SLOPES, mechanism, state, wrenches, threads, formulation, out, independent=independent
+            )
         return INVERSE_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, formulation, out)
     except AttributeError:
         expect_mechanism(mechanism)
@@ -61,14 +64,15 @@ def forward_dynamics_derivatives(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    independent: Independent = None,
     out: ForwardDynamicsDerivatives | None = None,
 ) -> ForwardDynamicsDerivatives:
     """qdd and its exact derivatives with respect to q, qd and tau, for states (..., n_dof).
 
     dqdd/dq = -M^-1 dtau/dq at the resulting acceleration, and likewise for qd; dqdd/dtau = M^-1. ``wrenches``
     stay fixed in the frame they are given in. ``out`` is an earlier result of the same shape whose arrays are
-    reused. With closed loops derivatives by q and qd are total, with respect to the independent joints named
-    in the result (:class:`kinetree.loops.LoopForwardDerivatives`).
+    reused. With closed loops derivatives by q and qd are total, with respect to the ``independent`` joints,
+    which the result names (:class:`kinetree.loops.LoopForwardDerivatives`).
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -77,8 +81,10 @@ def forward_dynamics_derivatives(
     """
     state = q, qd, tau
     try:
-        if mechanism.loops:
-            return closed(FORWARD_SLOPES, mechanism, state, wrenches, threads, None, out)
+        if mechanism.loops or independent is not None:
+            return closed(
+                FORWARD_SLOPES, mechanism, state, wrenches, threads, None, out, independent=independent
+            )
         return FORWARD_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, None, out)
     except AttributeError:
         expect_mechanism(mechanism)

@@ -35,6 +35,7 @@ from kinetree.dynamics.loops.formulated import closed_by_formulation
 from kinetree.dynamics.loops.hessian import loop_torque_hessian
 from kinetree.dynamics.loops.reactions import loop_reaction_derivatives, loop_reactions
 from kinetree.dynamics.loops.sensitivity import (
+    Independent,
     loop_forward_dynamics_derivatives,
     loop_inverse_dynamics_derivatives,
 )
@@ -53,10 +54,13 @@ def closed_answer(
     wrenches: Wrenches,
     threads: int | None,
     formulation: str | None,
+    independent: Independent = None,
 ) -> Any:
     """The answer of a question, by the name of its function, for a mechanism with loops."""
     if formulation is not None:
         return closed_by_formulation(formulation, name, mechanism, state, wrenches)
+    if name in _DERIVATIVES:
+        return _DERIVATIVES[name](mechanism, *state, independent, wrenches, threads=threads)
     return _ANSWERS[name](mechanism, state, wrenches, threads)
 
 
@@ -116,33 +120,15 @@ def _answered(mechanism: Mechanism, ask: Callable[..., Array], state: State, nam
         return found.reshape(*batch, mechanism.n_dof)
 
 
-def _torque_slopes(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
-    q, qd, qdd = state
-    return loop_inverse_dynamics_derivatives(mechanism, q, qd, qdd, None, wrenches, threads=threads)
-
-
-def _acceleration_slopes(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
-    q, qd, tau = state
-    return loop_forward_dynamics_derivatives(mechanism, q, qd, tau, None, wrenches, threads=threads)
-
-
-def _reaction_slopes(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
-    q, qd, qdd = state
-    return loop_reaction_derivatives(mechanism, q, qd, qdd, None, wrenches, threads=threads)
-
-
-def _hessian(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
-    q, qd, qdd, weight = state
-    return loop_torque_hessian(mechanism, q, qd, qdd, weight, None, wrenches, threads=threads)
-
-
 _ANSWERS: dict[str, Callable[[Mechanism, State, Wrenches, int | None], Any]] = {
     "inverse_dynamics": _torques,
     "forward_dynamics": _accelerations,
-    "inverse_dynamics_derivatives": _torque_slopes,
-    "forward_dynamics_derivatives": _acceleration_slopes,
-    "joint_reaction_derivatives": _reaction_slopes,
-    "torque_hessian": _hessian,
+}
+_DERIVATIVES: dict[str, Callable[..., Any]] = {
+    "inverse_dynamics_derivatives": loop_inverse_dynamics_derivatives,
+    "forward_dynamics_derivatives": loop_forward_dynamics_derivatives,
+    "joint_reaction_derivatives": loop_reaction_derivatives,
+    "torque_hessian": loop_torque_hessian,
 }
 _CALLS = {"inverse_dynamics": torque_call, "forward_dynamics": acceleration_call}
 
