@@ -226,8 +226,6 @@ COMPILED = (
     "simulation/compiled",
     "motion/compiled",
     "control/whole_body/compiled",
-    "analysis/loops/machine",
-    "control/walking/compiled",
     "dynamics/loops/machine",
 )  # folders that are stamped as a whole
 
