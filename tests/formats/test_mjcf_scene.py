@@ -305,3 +305,35 @@ def test_a_robot_without_a_floor_does_not_fall_through_in_mujoco(tmp_path):
     arm = kt.zoo.gripper()
     kt.save(arm, tmp_path / "arm.xml")
     assert kt.load(tmp_path / "arm.xml").floor is None
+
+
+TABLE = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <geom type="box" size=".4 .3 .02" pos=".5 0 .3" rgba=".6 .4 .2 1"/>
+    <geom type="cylinder" size=".03 .15" pos=".5 0 .15" group="4"/>
+    <body name="scene" pos=".3 0 .32">
+      <joint name="turn" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 .4" size=".03" mass="1" contype="0" conaffinity="0"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_what_the_world_looks_like_is_drawn():
+    """Geoms of the world that MuJoCo shows are shapes of a body that is fixed there and adds no mass."""
+    read = mechanism_from_mjcf(TABLE)
+    table = read.links[0]
+    assert (table.body.name, table.parent, table.joint.n_dof) == ("scene_2", "world", 0)
+    assert [shape.kind for shape in table.body.shapes] == ["box"]  # viewers hide group 4
+    assert table.body.shapes[0].placement.position.tolist() == [0.5, 0.0, 0.3]
+    assert read.n_dof == 1 and read.mass == 1.0
+    again = mechanism_from_mjcf(mjcf_text(read), "again")
+    assert [link.body.shapes for link in again.links if link.body.name == "scene_2"] == [table.body.shapes]
+
+
+def test_a_world_with_nothing_but_a_floor_adds_no_body():
+    read = mechanism_from_mjcf(TABLE.replace('type="box"', 'group="3" type="box"'))
+    assert read.body_names == ("scene",)

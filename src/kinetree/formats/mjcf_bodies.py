@@ -39,6 +39,7 @@ from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.spring import Spring
 
 ON_AXIS = 1e-13  # m; a hinge axis that passes this close to the body's origin is taken to pass through it
+SCENE = "scene"  # the name of the body that has the geoms of the world
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "free"}
 
 
@@ -59,7 +60,7 @@ def mechanism_from_compiled(
         _joint(compiled, j, drive, mimics.get(j), ropes.of_joint.get(j, OneJoint()))
         for j, drive in enumerate(drives(compiled, mimics))
     ]
-    links: list[Link] = []
+    links = [*_scene(compiled, shapes)]
     for b in range(1, m.nbody):
         inertia = _inertia(compiled, b, allow_unphysical)
         body = Body(
@@ -86,6 +87,14 @@ def mechanism_from_compiled(
         states=keyframes(compiled, links, numbers),
         floor=floor,
     )
+
+
+def _scene(compiled: CompiledModel, shapes: ShapeReader) -> Iterator[Link]:
+    """What the world has beside its floor, such as a table, as a body without mass that is fixed to it."""
+    looks = shapes.shapes_of(0)
+    if looks:
+        body = Body(compiled.new_body(SCENE), shapes=looks)
+        yield Link(body, Joint.of_kind(compiled.new_joint(f"{body.name}_weld"), "fixed"))
 
 
 def _links(compiled: CompiledModel, b: int, body: Body, joints: list[Joint]) -> Iterator[Link]:
