@@ -65,9 +65,10 @@ def complete_result(incomplete: str) -> list[str]:
 
 
 def complete_picture_kind(incomplete: str) -> list[str]:
-    """Kinds of pictures of sweeps."""
+    """Kinds of pictures of sweeps, and that of drives."""
     text = (PACKAGE / "report" / "sweep_plot.py").read_text(encoding="utf-8")
     kinds = re.findall(r'^    "(\w+)": _', text[text.index("PLOTS: dict") :], re.MULTILINE)
+    kinds.append("torque_speed")
     return [kind for kind in kinds if kind.startswith(incomplete)]
 
 

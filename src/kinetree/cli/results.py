@@ -69,8 +69,8 @@ def plot(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="For a sweep: heat_map, curves, bands, distribution, optima, pareto, sensitivity, parallel, "
-            "scatter; default by the kind of sweep.",
+            help="torque_speed: what drives need, beside their limits. For a sweep: heat_map, curves, bands, "
+            "distribution, optima, pareto, sensitivity, parallel, scatter; default by the kind of sweep.",
             metavar="KIND",
             autocompletion=complete_picture_kind,
         ),
@@ -92,7 +92,7 @@ def plot(
 
     found = read_result(result)
     asked = found.settings.get("study", {}).get("file", {}).get("plot", {})
-    names = variable or ([] if found.task == "sweep" else _listed(asked.get("variables")))
+    names = variable or ([] if kind or found.task == "sweep" else _listed(asked.get("variables")))
     figure = plot_result(
         found, *names, joints=joint or asked.get("joints"), bodies=body or asked.get("bodies"), kind=kind
     )

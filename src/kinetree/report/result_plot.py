@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.report import drive_plot
 from kinetree.report.limit_lines import limit_lines
 from kinetree.report.palette import INK
 from kinetree.report.panel import (
@@ -69,8 +70,12 @@ def plot_result(
         from kinetree.report.sweep_plot import plot_sweep
 
         return plot_sweep(result, *names, kind=kind, show=show)
+    if kind == drive_plot.KIND:
+        if names or ax is not None:
+            raise InputError(f"kind '{kind}' has variables and axes of its own; give joints alone")
+        return drive_plot.plot_drives(result, joints, show)
     if kind is not None:
-        raise InputError(f"kind is for pictures of sweeps, not of the task '{result.task}'")
+        raise InputError(f"kind must be '{drive_plot.KIND}' for the task '{result.task}', got {shown(kind)}")
     panels = result_panels(result, names, joints, bodies)
     if ax is not None:
         return _into(ax, result, panels)

@@ -227,8 +227,9 @@ class Result:
         """Plot variables over time, by default the most important ones, and return the matplotlib Figure.
 
         ``joints`` selects some of the degrees of freedom, ``bodies`` the forces on some bodies and their
-        contact points; ``ax`` draws one variable into given axes; ``show`` opens a window. A sweep is drawn
-        as its kind suggests, or as ``kind`` says: "heat_map", "curves", "bands", "distribution", "optima",
+        contact points; ``ax`` draws one variable into given axes; ``show`` opens a window. With ``kind``
+        "torque_speed" drives are drawn beside their limits. A sweep is drawn as its kind suggests, or as
+        ``kind`` says: "heat_map", "curves", "bands", "distribution", "optima",
         "pareto", "sensitivity", "parallel", "scatter".
         """
         plot = upstairs("plot_result")
