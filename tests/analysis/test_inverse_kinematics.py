@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algebra.rotation_vector import rotation_by
 from kinetree.analysis.inverse_kinematics import Target, inverse_kinematics
 from kinetree.errors import InputError
 from kinetree.trajectories import SPATIAL_BIPED, biped_gait
@@ -316,6 +317,26 @@ def test_closed_loops_stay_on_the_branch_of_the_start():
     assert np.abs(kt.loops.gap(robot, found.q[found.converged])).max() < 1e-12
     with pytest.raises(InputError, match="on the branch of q0"):
         kt.inverse_kinematics(robot, kt.analysis.Target("plate", (0.0, 0.0, -1.0)), q0, strict=True)
+
+
+def test_a_platform_turns_while_it_moves(rng):
+    """Places and turns together, where entries of the Jacobian are not zero that are so at home."""
+    robot = kt.zoo.stewart()
+    turns = rotation_by(rng.uniform(-0.3, 0.3, (40, 3)))
+    places = rng.uniform(-0.1, 0.1, (40, 3)) + np.array([0.0, 0.0, 0.5])
+    found = kt.inverse_kinematics(robot, kt.analysis.Target("plate", places, turns), np.zeros(robot.n_dof))
+    assert found.converged.all()
+    R, p = kt.forward_kinematics(robot, found.q)["plate"]
+    assert np.abs(R - turns).max() < 1e-9 and np.abs(p - places).max() < 1e-9
+    assert np.abs(kt.loops.gap(robot, found.q)).max() < 1e-12
+
+
+def test_a_body_that_only_turns_has_no_way_to_bend():
+    robot = kt.zoo.delta()
+    p = kt.forward_kinematics(robot, np.zeros(robot.n_dof))["plate"][1]
+    aim = kt.analysis.Target("plate", p, rotation_by(np.array([0.0, 0.0, 1.0])))
+    found = kt.inverse_kinematics(robot, aim, np.zeros(robot.n_dof))  # its plate cannot turn
+    assert not found.converged and np.isfinite(found.q).all()
 
 
 def test_limits_end_the_way_of_closed_loops():

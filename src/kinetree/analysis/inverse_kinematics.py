@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation_vector import rotation_by
 from kinetree.algebra.shown import Shown
 from kinetree.analysis.damped_least_squares import Best, attempt, largest_error
 from kinetree.analysis.targets import Target, TargetProblems, problem_of
@@ -29,6 +30,7 @@ MOST_TRIALS = 1_000_000
 FIRST_STEP, SHORTEST = 0.25, 2.0**-8  # of the way to the targets on one branch of closed loops
 LONGEST_STEP, MOST_CORRECTIONS = 0.5, 12  # rad or m of a joint in one of these, and iterations
 HEIGHT, SIDES = 1.6, 4  # of arcs beside the straight way: four times their share of its length; how many
+ANYHOW = np.array([0.3, -0.5, 0.7])  # rad: frames that move are prepared with, as no entry of J is zero there
 
 __all__ = ["InverseKinematics", "Target", "inverse_kinematics"]
 
@@ -177,7 +179,7 @@ def _tied(problem: TargetProblems, start: Array) -> LoopPositions | None:
         kind = "spherical" if goal.orientation is None else "fixed"
         joint = Joint.of_kind(f"target {k + 1}", kind, cut=True)
         at = Placement(place.rotation, place.rotation @ goal.point + place.position)
-        ties.append(Loop(joint, WORLD, body, Placement(), at))
+        ties.append(Loop(joint, WORLD, body, Placement(rotation_by(ANYHOW)), at))
     return LoopPositions(replace(mechanism, loops=(*mechanism.loops, *ties)))
 
 
@@ -188,7 +190,8 @@ def _across(problem: TargetProblems, first: Array, angle: float) -> Array:
     length = np.linalg.norm(way, axis=1, keepdims=True)
     along = way / np.where(length > 0.0, length, 1.0)
     side = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=1)])
-    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    size = np.linalg.norm(side, axis=1, keepdims=True)
+    side /= np.where(size > 0.0, size, 1.0)  # a body that only turns has no way
     bent = length * (np.cos(angle) * side + np.sin(angle) * np.cross(along, side))
     for goal in problem.goals:
         across[:, column : column + 3] = bent
