@@ -67,6 +67,7 @@ FILES = sorted(path for path in ALL if path.relative_to(PACKAGE).as_posix() not 
 UNREADABLE = "a text that cannot be read"
 DOORKEEPERS = (  # use the doors upwards
     "kinetree.algebra.shown",
+    "kinetree.analysis.workspace_map",
     "kinetree.model.mechanism",
     "kinetree.motion.outcome.phased_prediction",
     "kinetree.motion.outcome.prediction",

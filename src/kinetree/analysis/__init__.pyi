@@ -29,4 +29,6 @@ from .sensitivity import ForwardDynamicsDerivatives as ForwardDynamicsDerivative
 from .sensitivity import InverseDynamicsDerivatives as InverseDynamicsDerivatives
 from .symbolic import SymbolicEquations as SymbolicEquations
 from .symbolic import equations_of_motion as equations_of_motion
+from .workspace_map import Workspace as Workspace
+from .workspace_map import workspace as workspace
 from .wrench_frames import wrenches_in_frames as wrenches_in_frames
