@@ -20,6 +20,7 @@ UPWARD = {  # function: the module in which it stands
     "timing_html": "kinetree.report.notebook",
     "plot_result": "kinetree.report.result_plot",  # result.plot()
     "write_movie": "kinetree.report.movie",  # result.animate()
+    "movie_content": "kinetree.report.movie",
     "write_report": "kinetree.report.html.page",  # result.report()
     "plot_prediction": "kinetree.report.prediction_plot",  # prediction.plot()
     "plot_timing": "kinetree.report.timing_plot",  # timing.plot()

@@ -22,6 +22,7 @@ from kinetree.report.movie import (
     movie_times,
     usual_speed,
 )
+from kinetree.report.palette import AXIS_COLORS
 from support.results import small_result
 
 SMALL = (160, 120)
@@ -224,3 +225,25 @@ def test_a_step_of_the_ground_is_drawn_up_to_its_height():
         picture = next(movie_pictures(robot, moving, q, np.zeros(1), (128, 96)))
         colors.append(int((picture == [int(BLOCK[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=-1).sum()))
     assert colors[0] == 0 < colors[1] < colors[2]
+
+
+def test_a_gif_keeps_the_colors_of_axes_in_colorful_pictures():
+    """A picture of many colors leaves none of its own to a thin line: red must not turn gray."""
+    ramp = np.linspace(0, 255, 160)
+    picture = np.stack([*np.meshgrid(ramp, ramp), 0.5 * np.add.outer(ramp, ramp)], axis=-1).astype(np.uint8)
+    picture = picture.mean(axis=-1, keepdims=True).astype(np.uint8) // 3 + 2 * (picture // 3)
+    lines = [tuple(bytes.fromhex(color[1:])) for color in AXIS_COLORS]
+    for k, color in enumerate(lines):
+        picture[10 * k + 4, 40:60] = color
+    with Image.open(BytesIO(encode.movie_bytes([picture], ".gif", 10.0))) as movie:
+        shown = np.asarray(movie.convert("RGB")).astype(int)
+    for k, color in enumerate(lines):
+        assert np.abs(shown[10 * k + 4, 40:60] - color).max() <= 2
+
+
+def test_a_movie_without_a_path_is_shown_in_a_notebook(fall):
+    movie = fall.animate(fps=5, size=(160, 120))
+    assert movie._repr_html_().startswith('<img alt="two_link" src="data:image/gif;base64,')
+    with Image.open(BytesIO(movie.content)) as picture:
+        assert picture.size == (160, 120) and picture.n_frames > 1
+    assert repr(movie) == f"Movie of two_link, {len(movie.content)} bytes"

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import FileError, MissingExtraError, listed
+from kinetree.report.palette import AXIS_COLORS, CENTER_COLOR, FORCE_COLOR, INK, PATH, REACTION_COLOR
 
 GIF, MP4 = ".gif", ".mp4"
 MOVIES = (MP4, GIF)
 COLORS = 128  # of a GIF
+KEPT = (*AXIS_COLORS, CENTER_COLOR, FORCE_COLOR, REACTION_COLOR, PATH, INK)  # too few pixels to be chosen
 Pictures = Iterable[np.ndarray]
 
 
@@ -50,17 +52,20 @@ def ffmpeg() -> str:
 
 
 def _gif(pictures: Pictures, fps: float) -> bytes:
-    """A GIF that repeats; its colors are those of the first picture.
+    """A GIF that repeats; its colors are those of the first picture and of axes, forces and paths.
 
     Its clock counts hundredths of a second, so delays differ by one such that the whole lasts as long as it
     should.
     """
     from PIL import Image
 
-    frames: list[Any] = []
+    frames, palette = list[Any](), None
     for picture in pictures:
         image = Image.fromarray(picture)
-        palette = frames[0] if frames else image.quantize(COLORS)
+        if palette is None:
+            chosen = image.quantize(COLORS - len(KEPT)).getpalette() or []
+            palette = Image.new("P", (1, 1))
+            palette.putpalette(chosen + [x for color in KEPT for x in bytes.fromhex(color[1:])])
         frames.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
     ends = np.round(100.0 / fps * np.arange(len(frames) + 1)).astype(int)
     buffer = BytesIO()

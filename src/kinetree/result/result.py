@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,21 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 EVENT = "event"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Movie:
+    """The motion of a mechanism as the ``content`` of a .gif file, which notebooks show."""
+
+    name: str
+    content: bytes
+
+    def __repr__(self) -> str:
+        return f"Movie of {self.name}, {len(self.content)} bytes"
+
+    def _repr_html_(self) -> str:
+        data = b64encode(self.content).decode("ascii")
+        return f'<img alt="{escape(self.name)}" src="data:image/gif;base64,{data}">'
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,20 +255,25 @@ class Result:
 
     def animate(
         self,
-        path: PathLike,
+        path: PathLike | None = None,
         fps: float = 30.0,
         size: Sequence[int] = (800, 600),
         speed: float | None = None,
         force: bool = False,
         meshes: PathLike | None = None,
-    ) -> None:
+    ) -> Movie | None:
         """Write the motion as a movie, .gif or (with the extra ``movie`` or ffmpeg) .mp4.
 
+        Without a path the movie is returned, and shown by a notebook as the last line of a cell.
         ``fps`` frames per second of ``size`` (width, height in pixels); at ``speed`` 0.5 the motion takes
         twice as long; by default, motions of less than 1.5 s are shown in slow motion. ``meshes`` is as in
         :meth:`report`. An existing file is replaced only with ``force``.
         """
+        if path is None:
+            content = upstairs("movie_content")(self, ".gif", fps, size, speed, meshes=meshes)
+            return Movie(self.mechanism.name, content)
         upstairs("write_movie")(self, path, fps, size, speed, force=force, meshes=meshes)
+        return None
 
     def report(self, path: PathLike, force: bool = False, meshes: PathLike | None = None) -> None:
         """Write a page (.html) with animation, linked curves, tables, audit and provenance, all in one file.
