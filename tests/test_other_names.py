@@ -1,5 +1,8 @@
 """Names that users guess: errors say what the thing is called here."""
 
+import operator
+import re
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -89,3 +92,26 @@ def test_an_objective_is_a_term_and_tables_are_controllers():
 def test_options_of_other_names_lead_to_ours():
     said = CliRunner().invoke(app, ["draw", "two_link", "--pose", "0,1"])
     assert said.exit_code == 2 and "Did you mean '--q'" in said.output
+
+
+@pytest.mark.parametrize(
+    ("guessed", "said"),
+    [
+        ("terms.Obstacle", "Did you mean 'KeepOut'?"),
+        ("terms.Wall", "Did you mean 'KeepOutBox'?"),
+        ("terms.MaxVelocity", "Did you mean 'VelocityLimits'?"),
+        ("control.Gravity", "Did you mean 'GravityCompensation'?"),
+        ("control.MPC", "use kinetree.predict"),
+        ("animate", "use kinetree.Result.animate"),
+        ("workspace", "use kinetree.analysis.workspace"),
+        ("trajectories.Line", "Did you mean 'tool_line'?"),
+    ],
+)
+def test_guessed_names_lead_to_ours(guessed, said):
+    with pytest.raises(AttributeError, match=re.escape(said)):
+        operator.attrgetter(guessed)(kt)
+
+
+def test_the_end_of_a_motion_is_a_constraint():
+    with pytest.raises(kt.KinetreeError, match=r"'end'; allowed: .*Did you mean 'constraints'"):
+        kt.Problem(kt.zoo.two_link(), end=[0.0, 0.0])

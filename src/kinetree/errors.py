@@ -27,13 +27,16 @@ __all__ = [
 HELPFUL = 20  # messages about unknown names that suggest another one
 LONGEST = 200  # characters of a value in a message
 OTHER_WORDS: dict[str, tuple[str, ...]] = {  # earlier names, and those of other libraries: what is meant
-    "guess": ("q0", "start"), "start": ("q0",), "q": ("q0",), "qd": ("qd0",), "pose": ("q0", "q"),
+    "guess": ("q0", "start"), "start": ("q0", "constraints"), "end": ("constraints",),
+    "q": ("q0",), "qd": ("qd0",), "pose": ("q0", "q"),
     "at": ("point",), "location": ("point",), "rest_length": ("rest",), "T": ("duration",),
     "tf": ("duration",), "t_end": ("duration",), "dt": ("step",), "timestep": ("step",), "tau": ("torque",),
     "u": ("torque",), "control": ("controller",), "law": ("controller",), "cost": ("objective",),
     "objectives": ("objective",), "torque_limit": ("effort_limit",), "torque_limits": ("effort_limit",),
     "max_torque": ("effort_limit",), "limits": ("lower",), "joint_limits": ("lower",),
-    "Obstacle": ("KeepOut",), "Collision": ("KeepApart",),
+    "Obstacle": ("KeepOut",), "Wall": ("KeepOutBox",), "Box": ("KeepOutBox",), "Collision": ("KeepApart",),
+    "MaxVelocity": ("VelocityLimits",), "MaxTorque": ("TorqueLimits",), "Gravity": ("GravityCompensation",),
+    "body": ("on",), "parent": ("on",), "Line": ("tool_line",), "Circle": ("tool_circle",),
 }  # fmt: skip
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120

@@ -26,6 +26,7 @@ OF_OTHERS = {
     "jacob0": "jacobian", "com": "center_of_mass", "centerOfMass": "center_of_mass",
     "loadURDF": "load", "load_urdf": "load", "read": "load", "open": "load", "load_nc": "load_result",
     "optimize": "predict", "solve": "predict", "show": "view", "plot": "draw", "visualize": "view",
+    "animate": "Result.animate", "MPC": "predict", "mpc": "predict", "from_urdf": "load", "from_mjcf": "load",
 }  # fmt: skip
 
 
@@ -57,6 +58,8 @@ def names_of(
             return found(name)
         if name.startswith("_"):
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        if name in OF_OTHERS:
+            raise AttributeError(f"{module} has no name '{name}'; use {known_as(name, ())}")
         raise AttributeError(unknown_name(f"name of {module}", name, known))
 
     return missing

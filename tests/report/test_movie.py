@@ -243,7 +243,7 @@ def test_a_gif_keeps_the_colors_of_axes_in_colorful_pictures():
 
 def test_a_movie_without_a_path_is_shown_in_a_notebook(fall):
     movie = fall.animate(fps=5, size=(160, 120))
-    assert movie._repr_html_().startswith('<img alt="two_link" src="data:image/gif;base64,')
+    assert movie._repr_html_().startswith('<img alt="gripper" src="data:image/gif;base64,')
     with Image.open(BytesIO(movie.content)) as picture:
         assert picture.size == (160, 120) and picture.n_frames > 1
-    assert repr(movie) == f"Movie of two_link, {len(movie.content)} bytes"
+    assert repr(movie) == f"Movie of gripper, {len(movie.content)} bytes"

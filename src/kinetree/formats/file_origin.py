@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import reprlib
 import tomllib
@@ -192,8 +191,8 @@ def _unknown_key(place: Place, model: type[BaseModel]) -> str:
     elsewhere = getattr(owner, "elsewhere", {})
     if key in elsewhere:
         return f"{said} Its key is {elsewhere[key]}."
-    if difflib.get_close_matches(key, keys, n=1):
-        return said
+    if said.endswith("?"):
+        return said  # with the nearest key
     for depth in range(len(place) - 2, -1, -1):
         table = place[:depth]
         if not isinstance(place[depth], int) and key in _model_at(model, table).model_fields:
