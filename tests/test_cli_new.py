@@ -514,3 +514,8 @@ def test_a_study_of_an_arm_too_weak_for_its_weight_passes(folder):
     assert kinetree("new", "study", "hold", "--model", "weak.toml", "--yes").exit_code == 0
     assert "do not hold lift" in Path("hold.toml").read_text()
     assert kinetree("run", "hold.toml", "--quiet").exit_code == 0
+
+
+def test_help_names_every_template():
+    listed = re.sub(r"[│\s]+", " ", kinetree("new", "--help").output)
+    assert [name for name in TEMPLATES if f"{name}," not in listed and f"{name}." not in listed] == []

@@ -53,7 +53,8 @@ def new(
         str | None,
         typer.Option(
             help="Mechanism: arm, pendulum, cart, dh, four_bar, legged, biped, planar_biped, quadruped, "
-            "hexapod. Study: simulate, inverse, control, predict, stand, walk, gait, lift; default: NAME if known.",
+            "hexapod. Study: simulate, inverse, control, predict, stand, walk, gait, lift; default: NAME if "
+            "known.",
             metavar="NAME",
             autocompletion=complete_template,
         ),
