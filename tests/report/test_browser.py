@@ -265,3 +265,13 @@ def test_meshes_are_seen_in_their_colour(browser, tmp_path):
     )
     red, green, blue = np.moveaxis(shot.astype(int), -1, 0)
     assert ((red > 2 * green) & (red > 2 * blue) & (red > 80)).sum() > 500 and not errors(browser)
+
+
+def test_parts_flow_over_printed_sheets_and_pictures_do_not(browser, pages):
+    """A part that may not break leaves the rest of its sheet empty; a plot or row that breaks is cut."""
+    opened(browser, pages / "gripper_free_fall.html")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    breaks = "return [...document.querySelectorAll(arguments[0])].map((x) => getComputedStyle(x).breakInside)"
+    cards, whole = (set(browser.execute_script(breaks, kind)) for kind in (".card", ".plot, tr, .picture"))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert (cards, whole) == ({"auto"}, {"avoid"})

@@ -60,7 +60,7 @@ def _start(work: Assignment, motion: Trajectory, places: Any) -> tuple[Array, Ar
 
 def _audited(work: Assignment, result: Result, motion: Trajectory, places: Any) -> Result:
     names = [work.mechanism.joint_names[k] for k in places]
-    settings = {**result.settings, "trajectory": type(motion).__name__, "prescribed": names}
+    settings = {**result.settings, "prescribed": names}
     acting = [*_loads(work, result.time.values), *_ground_forces(work.mechanism, result)]
     audit = {**result.audit, "round_trip": round_trip(work.mechanism, result, acting)}
     wanted = motion.at(result.time.values)

@@ -81,7 +81,7 @@ def prepare(work: Assignment) -> Work:
 
             audit |= gap_checks(work.mechanism, variables["q"])
             variables["loop_error"] = loop_errors(work.mechanism, variables["q"])
-        settings = {"duration": float(times[-1]), "trajectory": type(motion).__name__}
+        settings = {"duration": float(times[-1])}
         return build_result(
             "inverse", work.mechanism, variables, settings=settings, audit=audit, messages=wrong,
             not_judged=skipped, seconds=perf_counter() - began, **stop,
