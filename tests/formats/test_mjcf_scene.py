@@ -1,6 +1,7 @@
 """A quadruped as collections of robots describe them: read with all that it stands by, written again."""
 
 import copy
+import dataclasses
 import warnings
 from pathlib import Path
 
@@ -337,3 +338,40 @@ def test_what_the_world_looks_like_is_drawn():
 def test_a_world_with_nothing_but_a_floor_adds_no_body():
     read = mechanism_from_mjcf(TABLE.replace('type="box"', 'group="3" type="box"'))
     assert read.body_names == ("scene",)
+
+
+BLOCK = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <body name="block" pos="0 0 1"><freejoint/>
+      <geom name="sole" type="box" size=".1 .05 .02" pos=".01 .02 .03" euler="10 20 30" mass="1"/>
+      <geom name="toe" type="capsule" fromto=".1 0 0 .1 .05 .02" size=".01" mass=".1"/>
+      <geom name="heel" type="sphere" size=".02" pos="-.1 0 0" mass=".1"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_corners_of_a_box_and_ends_of_a_capsule_are_written_as_one_geom():
+    read = mechanism_from_mjcf(BLOCK)
+    text = mjcf_text(read)
+    model = mujoco.MjModel.from_xml_string(text)
+    touching = [g for g in range(model.ngeom) if model.geom_contype[g] and model.geom_bodyid[g]]
+    assert {model.geom(g).name for g in touching} == {"sole", "toe", "heel"}
+    again = mechanism_from_mjcf(text)
+    assert [x.name for x in again.contact_points] == [x.name for x in read.contact_points]
+    for one, other in zip(again.contact_points, read.contact_points, strict=True):
+        np.testing.assert_allclose(one.position, other.position, rtol=0, atol=1e-12)
+        assert one.friction == other.friction and one.radius == pytest.approx(other.radius, abs=1e-15)
+
+
+def test_eight_points_that_are_no_box_stay_points():
+    read = mechanism_from_mjcf(BLOCK)
+    moved = tuple(
+        dataclasses.replace(x, position=x.position + (x.name == "sole_3") * 1e-6) for x in read.contact_points
+    )
+    model = mujoco.MjModel.from_xml_string(mjcf_text(dataclasses.replace(read, contact_points=moved)))
+    names = {model.geom(g).name for g in range(model.ngeom)}
+    assert {f"sole_{k}" for k in range(1, 9)} <= names and "sole" not in names

@@ -9,8 +9,9 @@ only body that it carries, P1 J1 P2 J2 = (P1 P2) (P2^-1 J1 P2) J2, if nothing el
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
@@ -38,6 +39,8 @@ NO_LIMIT = 1e9  # rad or m: the other end of a range with one end
 ROUNDING = 1e-12  # relative: by how much MuJoCo may round moments
 POINT = 1e-6  # m: radius of the sphere that a point is
 FRICTION = 0.7  # of the floor that is written for a mechanism that floats, has contact points and no floor
+SAME = 1e-12  # m or 1: corners that are this near to those of a box are its corners
+BOX = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
 SHAPES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 VISUAL = {"contype": "0", "conaffinity": "0", "group": "2", "mass": "0"}
 
@@ -45,10 +48,11 @@ VISUAL = {"contype": "0", "conaffinity": "0", "group": "2", "mass": "0"}
 def mjcf_text(mechanism: Mechanism) -> str:
     """The mechanism as the text of an MJCF file.
 
-    With contact points (as geoms that touch the floor alone), the floor (level ground at the world's origin
-    for a mechanism that floats and has contact points, but no floor), frames (sites), actuators, named
-    states (keyframes), springs (tendons), mimics and loops of spherical, fixed and revolute cut joints
-    (equalities). What MJCF cannot hold is left out with a warning that names it.
+    With contact points (as geoms that touch the floor alone; those of a box or a capsule as one), the floor
+    (level ground at the world's origin for a mechanism that floats and has contact points, but no floor),
+    frames (sites), actuators, named states (keyframes), springs (tendons), mimics and loops of spherical,
+    fixed and revolute cut joints (equalities). What MJCF cannot hold is left out with a warning that names
+    it.
     """
     text = _Writer(mechanism).text()
     illegal = ILLEGAL.search(text)
@@ -263,9 +267,9 @@ class _Writer:
         """What a body looks like, where it touches the ground, its frames."""
         for shape in body.shapes:
             self._shape(element, shape, name)
-        for point in self.mechanism.contact_points:
-            if point.body == name:
-                _contact(element, point)
+        points = [point for point in self.mechanism.contact_points if point.body == name]
+        for whole in _wholes(points):
+            _contact(element, whole)
         for site, place in self.sites.get(name, []):
             SubElement(element, "site", {"name": site, **_placed(place)})
 
@@ -510,24 +514,79 @@ def _floor_of(mechanism: Mechanism) -> Floor | None:
     return Floor(normal=-mechanism.gravity, friction=FRICTION) if mechanism.gravity.any() else None
 
 
-def _contact(element: Element, point: ContactPoint) -> None:
-    """A sphere or an ellipsoid that touches the floor alone."""
-    lengths = np.linalg.norm(point.extent, axis=1)
-    place = Placement(position=point.position)
+class _Solid(NamedTuple):
+    """What touches the floor as one geom: its name, kind, size as MuJoCo has it, place and friction."""
+
+    name: str
+    kind: str
+    size: Array
+    place: Placement
+    friction: float | None
+
+
+def _wholes(points: Sequence[ContactPoint]) -> Iterator[_Solid]:
+    """The points of a body, but two ends of a capsule and eight corners of a box as what they came from."""
+    k = 0
+    while k < len(points):
+        found = _box(points[k : k + 8]) or _capsule(points[k : k + 2])
+        yield found or _point(points[k])
+        k += 1 if found is None else 8 if found.kind == "box" else 2
+
+
+def _common_name(points: Sequence[ContactPoint], count: int) -> str:
+    """The name of a shape whose parts these are, NAME_1 to NAME_count with equal friction; else empty."""
+    name = points[0].name.removesuffix("_1")
+    parts = [f"{name}_{k}" for k in range(1, count + 1)]
+    alike = all(point.friction == points[0].friction for point in points)
+    return name if alike and [point.name for point in points] == parts else ""
+
+
+def _box(points: Sequence[ContactPoint]) -> _Solid | None:
+    name = _common_name(points, 8)
+    if not name or any(point.is_round for point in points):
+        return None
+    corners = np.array([point.position for point in points])
+    edges = corners[[4, 2, 1]] - corners[0]  # along x, y, z: the last changes first
+    size = np.linalg.norm(edges, axis=1)
+    if not size.min() > 0.0:
+        return None
+    R, middle = (edges / size[:, None]).T, corners.mean(axis=0)
+    made = middle + 0.5 * (size * BOX) @ R.T
+    if np.linalg.det(R) < 0.0 or max(np.abs(made - corners).max(), np.abs(R.T @ R - np.eye(3)).max()) > SAME:
+        return None
+    return _Solid(name, "box", 0.5 * size, Placement(R, middle), points[0].friction)
+
+
+def _capsule(points: Sequence[ContactPoint]) -> _Solid | None:
+    name = _common_name(points, 2)
+    if not name or not points[0].radius or points[0].radius != points[1].radius:
+        return None
+    low, high = (point.position for point in points)
+    half = 0.5 * float(np.linalg.norm(high - low))
+    if not half > 0.0:
+        return None
+    place = Placement.at(0.5 * (low + high), rotation_to_axis((high - low) / (2.0 * half)))
+    return _Solid(name, "capsule", np.array([points[0].radius, half]), place, points[0].friction)
+
+
+def _point(point: ContactPoint) -> _Solid:
+    """A sphere or an ellipsoid."""
     if point.radius or not point.is_round:
-        shape = {"type": "sphere", "size": written(point.radius or POINT)}
-    else:
-        axes = (point.extent / lengths[:, None]).T
-        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
-        place = Placement(axes, point.position)
-        shape = {"type": "ellipsoid", "size": spaced(lengths)}
-    own = (
-        {"friction": "0"}
-        if point.friction is None
-        else {"friction": written(point.friction), "priority": "1"}
-    )
+        place, size = Placement(position=point.position), np.array([point.radius or POINT])
+        return _Solid(point.name, "sphere", size, place, point.friction)
+    lengths = np.linalg.norm(point.extent, axis=1)
+    axes = (point.extent / lengths[:, None]).T
+    axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+    return _Solid(point.name, "ellipsoid", lengths, Placement(axes, point.position), point.friction)
+
+
+def _contact(element: Element, whole: _Solid) -> None:
+    """A geom that touches the floor alone."""
+    friction = whole.friction
+    own = {"friction": "0"} if friction is None else {"friction": written(friction), "priority": "1"}
+    shape = {"name": whole.name, "type": whole.kind, "size": spaced(whole.size), **_placed(whole.place)}
     touches = {"contype": "1", "conaffinity": "0", "group": "3", "mass": "0"}
-    SubElement(element, "geom", {"name": point.name, **shape, **_placed(place), **own, **touches})
+    SubElement(element, "geom", {**shape, **own, **touches})
 
 
 def _actuator(one: Actuator, where: dict[str, str]) -> tuple[str, dict[str, str]]:
