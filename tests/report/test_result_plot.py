@@ -380,3 +380,12 @@ def test_many_events_are_pale(rng):
         ax = small_result(zoo.two_link(), rng, events=events).plot("q").axes[0]
         opacity.append(next(x.get_alpha() for x in ax.lines if x.get_gid() == "event"))
     assert opacity[0] > 5 * opacity[1] > 0.0
+
+
+def test_names_of_events_do_not_cover_one_another(rng):
+    times = [0.0, 0.001, 0.002, 0.5, 0.501, 0.8]
+    events = [(t, "touch_down", f"foot{k}") for k, t in enumerate(times)]
+    ax = simulated(zoo.gripper(), rng, events=events).plot("q").axes[0]
+    written = [text.get_text().strip() for text in ax.texts if "foot" in text.get_text()]
+    assert written == ["touch_down foot0", "touch_down foot3", "touch_down foot5"]
+    assert len([line for line in ax.lines if line.get_gid() == "event"]) == len(times)

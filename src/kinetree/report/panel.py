@@ -19,6 +19,7 @@ LINE_STYLES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (8, 2)))
 LONGEST = 24  # characters of a name in a legend
 LABELS_IN_COLUMN, MOST_LABELS = 8, 16
 FEW_EVENTS = 40  # lines that hide nothing
+LETTER = 0.015  # of the width of the axes: how far apart names of events must be
 AT_AXIS = 0.03  # of the time: names of events before are right of their lines, beside the vertical axis
 MOST_EVENTS = 500  # lines across a picture; more could not be distinguished
 
@@ -206,12 +207,17 @@ def seen_events(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def draw_events(ax: Any, events: Sequence[tuple[float, str]], *, named: bool) -> None:
-    """Thin vertical lines at the times (s), paler where there are many; with the names on top if wanted."""
+    """Thin vertical lines at the times (s), paler where there are many; with the names on top if wanted.
+
+    Where names would cover one another, only the first is written.
+    """
     opacity = 0.45 * min(1.0, FEW_EVENTS / max(len(events), 1))
     first, last = ax.get_xlim()
+    written = -np.inf
     for time, name in events:
         ax.axvline(time, color=INK, linewidth=0.6, alpha=opacity, zorder=0.5, gid="event")
-        if named:
+        if named and time - written >= LETTER * (last - first):
+            written = time
             side = "left" if time < first + AT_AXIS * (last - first) else "right"
             ax.text(
                 time, 0.98, f" {name}", transform=ax.get_xaxis_transform(), rotation=90, va="top", ha=side,
