@@ -110,3 +110,10 @@ def test_bad_arrays_are_refused(arguments, more, reason):
     with pytest.raises(InputError) as refused:
         tr.from_table(*arguments, **more)
     assert reason in str(refused.value)
+
+
+def test_files_of_opensim_lead_to_their_reader(tmp_path):
+    file = tmp_path / "walk.mot"
+    file.write_text("Coordinates\nversion=1\nendheader\ntime\tknee_angle_r\n0\t5\n")
+    with pytest.raises(FileError, match=r"read_opensim reads files of OpenSim"):
+        tr.read_csv(file, ["knee"])

@@ -29,7 +29,9 @@ def read_lines(file: str, what: str, header: str = "time, joint1, ...") -> list[
         raise FileError(f"'{file}' is empty; {what} has a header '{header}' and rows of numbers")
     number, titles = stated[0]
     if titles[0] != header.split(",")[0]:
-        raise FileError(f"{file}, line {number}: is not a header '{header}', which {what} needs")
+        opensim = Path(file).suffix.lower() in (".mot", ".sto")
+        hint = "; kinetree.gait_analysis.read_opensim reads files of OpenSim" if opensim else ""
+        raise FileError(f"{file}, line {number}: is not a header '{header}', which {what} needs{hint}")
     return stated
 
 
