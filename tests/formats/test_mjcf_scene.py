@@ -13,6 +13,7 @@ import kinetree as kt
 from kinetree.formats.contact_shapes import few_corners
 from kinetree.formats.mjcf import load_mjcf, mechanism_from_mjcf
 from kinetree.formats.mjcf_writer import mjcf_text
+from kinetree.simulation.standing import standing
 
 QUADRUPED = Path(__file__).parents[1] / "data" / "mjcf" / "quadruped.xml"
 CONSTRAINTS = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
@@ -326,7 +327,7 @@ TABLE = """
 def test_what_the_world_looks_like_is_drawn():
     """Geoms of the world that MuJoCo shows are shapes of a body that is fixed there and adds no mass."""
     read = mechanism_from_mjcf(TABLE)
-    table = read.links[0]
+    table = read.links[-1]  # the root of a robot stays the first body
     assert (table.body.name, table.parent, table.joint.n_dof) == ("scene_2", "world", 0)
     assert [shape.kind for shape in table.body.shapes] == ["box"]  # viewers hide group 4
     assert table.body.shapes[0].placement.position.tolist() == [0.5, 0.0, 0.3]
@@ -375,3 +376,18 @@ def test_eight_points_that_are_no_box_stay_points():
     model = mujoco.MjModel.from_xml_string(mjcf_text(dataclasses.replace(read, contact_points=moved)))
     names = {model.geom(g).name for g in range(model.ngeom)}
     assert {f"sole_{k}" for k in range(1, 9)} <= names and "sole" not in names
+
+
+def test_a_robot_walks_beside_a_table_of_its_scene(tmp_path):
+    """Its root is still its first body, and it is placed on the ground and starts as without the table."""
+    robot = kt.zoo.quadruped()
+    text = mjcf_text(robot).replace(
+        "<worldbody>", '<worldbody><geom type="box" size=".3 .3 .2" pos="3 0 .2"/>', 1
+    )
+    alone, beside = mechanism_from_mjcf(mjcf_text(robot)), mechanism_from_mjcf(text)
+    assert beside.n_bodies == alone.n_bodies + 1 and beside.links[0].body.name == "trunk"
+    law = kt.control.WalkingLaw(speed=0.2)
+    np.testing.assert_allclose(law.start(beside), law.start(alone), atol=1e-12)
+    raised = [standing(x, np.zeros(18)) for x in (alone, beside)]
+    np.testing.assert_allclose(raised[1], raised[0], atol=1e-12)
+    assert raised[1][2] > 0.5

@@ -60,7 +60,7 @@ def mechanism_from_compiled(
         _joint(compiled, j, drive, mimics.get(j), ropes.of_joint.get(j, OneJoint()))
         for j, drive in enumerate(drives(compiled, mimics))
     ]
-    links = [*_scene(compiled, shapes)]
+    links: list[Link] = []
     for b in range(1, m.nbody):
         inertia = _inertia(compiled, b, allow_unphysical)
         body = Body(
@@ -71,7 +71,7 @@ def mechanism_from_compiled(
         )
         links += _links(compiled, b, body, joints)
     dampers = tuple(_dampers(compiled, links))
-    links += [*_rotors(compiled, joints), *ropes.links]
+    links += [*_rotors(compiled, joints), *ropes.links, *_scene(compiled, shapes)]
     gravity = m.opt.gravity if compiled.works("GRAVITY") else np.zeros(3)
     points, floor = contacts(compiled, choice)
     made, numbers = actuators(compiled, mimics)

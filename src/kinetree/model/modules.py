@@ -99,7 +99,7 @@ def _numbered(mechanism: Mechanism, base: list[str], groups: list[list[str]]) ->
 
 def _base_bodies(mechanism: Mechanism) -> list[str]:
     """The floating base, if the tree hangs on one body with a free joint."""
-    roots = [link for link in mechanism.links if link.parent == WORLD]
+    roots = [link for link in mechanism.links if link.parent == WORLD and not link.joint.is_fixed]
     floating = len(roots) == 1 and roots[0].joint.is_free
     return [roots[0].body.name] if floating else []
 

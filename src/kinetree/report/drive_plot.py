@@ -41,7 +41,8 @@ def drive_need(time: Array, speed: Array, torque: Array) -> Need:
     Need(peak=2.0, rms=2.0, speed=2.0, power=4.0)
     """
     span = float(time[-1] - time[0])
-    mean = np.trapezoid(torque**2, time) / span if span > 0.0 else np.mean(torque**2)
+    square = 0.5 * (torque[1:] ** 2 + torque[:-1] ** 2)
+    mean = np.diff(time) @ square / span if span > 0.0 else np.mean(torque**2)
     peak, fastest = float(np.abs(torque).max()), float(np.abs(speed).max())
     return Need(peak, float(np.sqrt(mean)), fastest, float(max(0.0, (speed * torque).max())))
 

@@ -79,7 +79,7 @@ def up_of(mechanism: Mechanism) -> Array:
 
 def _lift(mechanism: Mechanism) -> Array | None:
     """The change of q (n_dof,) that moves the whole mechanism up by 1 m; None if there is none."""
-    roots = [link for link in mechanism.links if link.parent == WORLD]
+    roots = [link for link in mechanism.links if link.parent == WORLD and not link.joint.is_fixed]
     if len(roots) != 1 or roots[0].joint.mimic is not None:
         return None
     joint = roots[0].joint
