@@ -12,11 +12,11 @@ from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.shown import Shown
 from kinetree.analysis.inverse_kinematics import inverse_kinematics
 from kinetree.analysis.kinematics import AT_ORIGIN, jacobian
-from kinetree.analysis.loops.assembly import assemble
-from kinetree.analysis.loops.structure import mobility
-from kinetree.analysis.loops.system import constraints
 from kinetree.analysis.targets import Target
 from kinetree.doors import upstairs
+from kinetree.dynamics.loops.assembly import assemble
+from kinetree.dynamics.loops.structure import mobility
+from kinetree.dynamics.loops.system import constraints
 from kinetree.errors import InputError
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
