@@ -16,6 +16,7 @@ import kinetree as kt
 from kinetree.cli import app
 from kinetree.model.human.strength import scaled_torques
 from kinetree.studies.gait.score import vertical_peaks
+from support.each import each
 
 URDF = """<robot name="arm">
   <link name="base"/>
@@ -329,7 +330,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("case", STATES)
+@each("case", STATES)
 def test_bad_states_are_refused_in_words(case):
     call, words = STATES[case]
     with pytest.raises(kt.KinetreeError) as caught:

@@ -17,6 +17,7 @@ from kinetree.lint.study import check_file
 from kinetree.model.named_state import NamedState
 from kinetree.study.new_mechanism import TEMPLATES
 from kinetree.study.new_study import TASKS
+from support.each import each
 
 
 def kinetree(*arguments, **options):
@@ -29,7 +30,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
+@each("template", TEMPLATES)
 def test_every_mechanism_is_clean_and_commented(template):
     result = kinetree("new", "mechanism", "mine", "--template", template)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -64,8 +65,8 @@ def test_the_four_bar_is_closed_at_zero_and_its_crank_turns_fully():
     assert np.allclose(tip[0], [0.2, 0, 0.3])
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("model", ["cart.toml", "gripper"])
+@each("task", TASKS)
+@each("model", ["cart.toml", "gripper"])
 def test_every_study_is_clean_and_runs(task, model):
     kinetree("new", "mechanism", "cart", "--template", "cart")
     assert (
@@ -169,7 +170,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@each("case", BAD)
 def test_bad_answers_write_nothing(case):
     Path("here.toml").write_text("precious")
     arguments, reason = BAD[case]

@@ -4,9 +4,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from kinetree.doors import UPWARD, upstairs
+from support.each import each
 
 PACKAGE = Path(__file__).parents[1] / "src" / "kinetree"
 FLOORS = (
@@ -262,7 +261,7 @@ def test_every_file_has_a_room():
     assert {room_of(dotted(path)) for path in FILES} <= FLOOR.keys()
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "module"),
     [
         ("from kinetree.analysis.inverse import inverse_dynamics", "kinetree.model.tree"),
@@ -284,7 +283,7 @@ def test_a_wrong_import_is_found(source, module):
     assert len(violations(source, module)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "module"),
     [
         ("if TYPE_CHECKING:\n    from kinetree.model.mechanism import Mechanism", "kinetree.model.tree"),

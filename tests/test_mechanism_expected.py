@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from support.each import each
 
 ANSWERS = {  # made by the library, not by users
     "kt.Result", "kt.lifting.Lifter", "kt.motion.FastestTiming", "kt.trajectories.LeggedGait",
@@ -53,7 +54,7 @@ def test_the_walk_finds_the_functions_of_all_rooms():
     assert len(found) > 80
 
 
-@pytest.mark.parametrize(("function", "parameter"), TAKES_MECHANISM)
+@each(("function", "parameter"), TAKES_MECHANISM)
 def test_what_is_no_mechanism_is_refused_first(function, parameter):
     """Before all other arguments, which are wrong as well."""
     optional = parameter.default is not inspect.Parameter.empty
@@ -116,7 +117,7 @@ def test_errors_of_the_library_itself_are_not_hidden(monkeypatch):
 GRIPPER, BIPED = kt.zoo.gripper(), kt.zoo.planar_biped()
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "wrong", "meant"),
     [
         (lambda: kt.simulate(GRIPPER, np.zeros(4), duraton=1.0), "duraton", "duration"),

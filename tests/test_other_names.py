@@ -10,12 +10,13 @@ from typer.testing import CliRunner
 import kinetree as kt
 from kinetree.cli import app
 from kinetree.errors import OTHER_WORDS, InputError, ModelError
+from support.each import each
 
 ARM, BAR = kt.zoo.two_link(), kt.zoo.four_bar()
 LINE = kt.trajectories.quintic([0.0], [1.0], 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, meant",
     [
         (lambda: kt.loops.assemble(BAR, guess=[0.0, 1.0, 4.3]), "q0"),

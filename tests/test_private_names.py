@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from support.each import each
+
 ROOT = Path(__file__).parents[1]
 OWN = ("kinetree", "benchmarks")  # what other libraries call private is theirs to judge
 NAMED_TUPLE = ("_asdict", "_field_defaults", "_fields", "_make", "_replace")  # public in spite of their names
@@ -57,7 +59,7 @@ def test_no_private_name_is_taken_from_another_module():
     assert found == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "found"),
     [
         ("from kinetree.formats.files import load, _load_toml", "_load_toml"),

@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra.arrays import finite, frozen, matrix, number, numbers, vector
+from support.each import each
 
 
 def test_frozen_is_a_read_only_copy():
@@ -21,9 +22,7 @@ def test_numbers_of_any_real_type(values):
     assert np.array_equal(numbers(values, "x"), [1.0, 2.0])
 
 
-@pytest.mark.parametrize(
-    "values", ["ab", ["1", "2"], [1j], [True], [None], {"a": 1}, [[1], [1, 2]], object()]
-)
+@each("values", ["ab", ["1", "2"], [1j], [True], [None], {"a": 1}, [[1], [1, 2]], object()])
 def test_what_is_not_a_number(values):
     with pytest.raises(kt.errors.InputError, match="angle must be real numbers, got"):
         numbers(values, "angle")

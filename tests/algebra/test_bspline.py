@@ -6,6 +6,7 @@ from scipy.interpolate import BSpline
 
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.errors import InputError
+from support.each import each
 
 CASES = {
     "linear": BSplineBasis.uniform(4, degree=1),
@@ -94,7 +95,7 @@ def test_fit_finds_a_curve_of_the_space(basis, rng):
     assert np.allclose(basis.fitted(s, basis.matrix(s) @ points), points, atol=1e-8)
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: BSplineBasis.uniform(0), "from 1 to 100000, got 0"),

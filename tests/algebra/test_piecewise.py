@@ -6,6 +6,7 @@ from scipy.interpolate import BPoly, CubicSpline, PPoly
 
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError
+from support.each import each
 
 
 def test_a_table_is_that_of_scipy_with_powers_reversed(rng):
@@ -78,7 +79,7 @@ def test_hold_keeps_each_value_until_the_next():
     assert PiecewisePolynomial.hold([0.0], [[4.0]]).at([-1.0, 0.0, 1.0])[:, 0].tolist() == [4, 4, 4]
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "reason"),
     [
         (lambda: PiecewisePolynomial([0.0], np.zeros((0, 1, 1))), "at least 2 times"),

@@ -24,6 +24,7 @@ from kinetree.algebra.rotation import (
 )
 from support.cases import assert_close
 from support.derivatives import differences
+from support.each import each
 from support.reference import read
 from support.trees import rotation as random_rotation
 
@@ -40,14 +41,14 @@ def test_there_are_twelve_and_six_sequences():
     assert set(TWO_AXIS_SEQUENCES) == {"XY", "XZ", "YX", "YZ", "ZX", "ZY"}
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_euler_rotation_is_intrinsic(sequence, rng):
     angles = rng.uniform(-4, 4, (7, 3))
     assert_close(euler_rotation(sequence, angles), Rotation.from_euler(sequence, angles).as_matrix(), 1e-14)
     assert_close(euler_rotation(sequence.lower(), angles[0]), euler_rotation(sequence, angles)[0], 1e-15)
 
 
-@pytest.mark.parametrize("case", read("eaj.json")["cases"], ids=lambda case: case["seq"])
+@each("case", read("eaj.json")["cases"], ids=lambda case: case["seq"])
 def test_rotations_of_the_tables(case):
     """[Shah2013], Tables 3.1 and 3.8."""
     R = np.eye(3)
@@ -58,7 +59,7 @@ def test_rotations_of_the_tables(case):
         assert_close(euler_rotation(case["seq"], case["theta"]), case["R"], 1e-14)
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_euler_angles_give_the_rotation_back(sequence, rng):
     for _ in range(20):
         R = random_rotation(rng)
@@ -68,8 +69,8 @@ def test_euler_angles_give_the_rotation_back(sequence, rng):
     assert_close(euler_angles(sequence, euler_rotation(sequence, angles)), angles, 1e-14)
 
 
-@pytest.mark.parametrize("exponent", [-20, -15, -12, -10, -9, -8, -7, -6, -4])
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("exponent", [-20, -15, -12, -10, -9, -8, -7, -6, -4])
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_euler_angles_near_and_in_gimbal_lock(sequence, exponent):
     """The rotation comes back however small the distance; the split of the outer angles may not."""
     for middle in (lock(sequence), lock(sequence) + np.pi):
@@ -78,14 +79,14 @@ def test_euler_angles_near_and_in_gimbal_lock(sequence, exponent):
             assert_close(euler_rotation(sequence, euler_angles(sequence, R)), R, 1e-13)
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_the_third_angle_is_zero_in_gimbal_lock(sequence):
     angles = euler_angles(sequence, euler_rotation(sequence, [1.0, lock(sequence), 0.7]))
     assert angles[2] == 0.0
     assert abs(abs(angles[0]) - 1.7) < 1e-14 or abs(abs(angles[0]) - 0.3) < 1e-14
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_rate_matrix_gives_the_angular_velocity(sequence, rng):
     angles, rates = rng.uniform(-2, 2, (2, 3))
     slope = differences(lambda x: euler_rotation(sequence, x), angles) @ rates
@@ -93,7 +94,7 @@ def test_rate_matrix_gives_the_angular_velocity(sequence, rng):
     assert_close(skew(euler_rate_matrix(sequence, angles) @ rates), omega, 1e-10)
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_rates_undo_the_rate_matrix(sequence, rng):
     angles = rng.uniform(-3, 3, (4, 3))
     angles[:, 1] = rng.uniform(0.3, 1.2, 4)
@@ -102,7 +103,7 @@ def test_rates_undo_the_rate_matrix(sequence, rng):
     assert_close(euler_rates(sequence, angles, omega), rates, 1e-13)
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_rates_in_gimbal_lock(sequence):
     where = "a multiple of pi" if sequence in SYMMETRIC else "pi/2 plus a multiple of pi"
     angles = np.array([[0.1, 0.7, 0.2], [0.1, lock(sequence), 0.2]])
@@ -113,7 +114,7 @@ def test_rates_in_gimbal_lock(sequence):
     assert f"{angles[1, 1]:.9g} rad" in str(e.value)
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_gimbal_distance(sequence, rng):
     middle = rng.uniform(-3, 3, 5)
     angles = np.stack([rng.uniform(-3, 3, 5), middle, rng.uniform(-3, 3, 5)], axis=-1)
@@ -186,7 +187,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
+@each("bad", BAD)
 def test_bad_input(bad):
     call, message = BAD[bad]
     with pytest.raises(kt.errors.InputError, match=message):

@@ -11,6 +11,7 @@ from kinetree.algebra.rotation import (
     rotation_about,
 )
 from kinetree.algebra.three_turns import ThreeTurns
+from support.each import each
 
 
 @pytest.fixture(params=[*THREE_AXIS_SEQUENCES, "own axes"])
@@ -29,7 +30,7 @@ def lock(turns, rng):
     return angles
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_sequences_are_those_of_the_rotations(sequence, rng):
     turns, angles = ThreeTurns.of_sequence(sequence), rng.uniform(-3, 3, (5, 3))
     assert turns.is_proper

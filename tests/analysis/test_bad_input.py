@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from support.each import each
 
 ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
 NONE = np.zeros(2)
@@ -68,9 +69,9 @@ BAD_COORDINATES = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD_COORDINATES)
-@pytest.mark.parametrize("place", ["first", "second", "third"])
-@pytest.mark.parametrize("call", STATE_CALLS)
+@each("bad", BAD_COORDINATES)
+@each("place", ["first", "second", "third"])
+@each("call", STATE_CALLS)
 def test_state(call, place, bad):
     value, message = BAD_COORDINATES[bad]
     arguments = [NONE, NONE, NONE]
@@ -81,8 +82,8 @@ def test_state(call, place, bad):
         STATE_CALLS[call](*arguments)
 
 
-@pytest.mark.parametrize("bad", BAD_COORDINATES)
-@pytest.mark.parametrize("call", POSITION_CALLS)
+@each("bad", BAD_COORDINATES)
+@each("call", POSITION_CALLS)
 def test_position(call, bad):
     value, message = BAD_COORDINATES[bad]
     with pytest.raises(kt.errors.InputError, match=f"(?s)^q must.*{message.removeprefix('must ')}"):
@@ -126,10 +127,8 @@ BAD_LOADS = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD_LOADS)
-@pytest.mark.parametrize(
-    "answer", [kt.inverse_dynamics, kt.forward_dynamics, kt.joint_reactions], ids=lambda f: f.__name__
-)
+@each("bad", BAD_LOADS)
+@each("answer", [kt.inverse_dynamics, kt.forward_dynamics, kt.joint_reactions], ids=lambda f: f.__name__)
 def test_loads(answer, bad):
     make, message = BAD_LOADS[bad]
     with pytest.raises(kt.errors.InputError, match=f"(?s){message}"):

@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from support import trees
+from support.each import each
 
 PARTS = {
     "inverse_dynamics": None,
@@ -38,9 +39,9 @@ def parts(found, ability):
     return [found] if PARTS[ability] is None else [getattr(found, name) for name in PARTS[ability]]
 
 
-@pytest.mark.parametrize(("name", "ability"), ABLE)
-@pytest.mark.parametrize("make", [kt.zoo.kuka_kr5, welded], ids=["arm", "welded"])
-@pytest.mark.parametrize("batch", [(), (2,), (0,)])
+@each(("name", "ability"), ABLE)
+@each("make", [kt.zoo.kuka_kr5, welded], ids=["arm", "welded"])
+@each("batch", [(), (2,), (0,)])
 def test_formulations_answer_as_the_compiled_code(name, ability, make, batch, rng):
     robot, ask = make(), ASK[ability]
     state = trees.state(robot, rng, batch=batch)

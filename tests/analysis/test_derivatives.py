@@ -9,6 +9,7 @@ from support.cases import assert_close
 from support.comparison import GRAVITIES, distal_load
 from support.derivatives import differences
 from support.distal_dh import chain, distal_frame, two_link_pr, two_link_rr
+from support.each import each
 from support.reference import loads, mechanism, read, relative_error
 
 DIFFERENCES = 1e-8  # sixth order, steps of 1e-3
@@ -105,8 +106,8 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("ask", QUESTIONS, ids=lambda ask: ask.__name__)
-@pytest.mark.parametrize("case", ["all kinds", "mimic", "welded"])
+@each("ask", QUESTIONS, ids=lambda ask: ask.__name__)
+@each("case", ["all kinds", "mimic", "welded"])
 def test_batches_are_single_states_side_by_side(ask, case, rng):
     make = {"all kinds": trees.random_tree, "mimic": trees.mimic_tree, "welded": trees.welded_tree}[case]
     robot = make(rng, 8)
@@ -175,7 +176,7 @@ def distal_reaction_errors(links, gravity, case):
     return {key: relative_error(value, case[key]) for key, (value, _) in errors.items() if key in case}
 
 
-@pytest.mark.parametrize("tree", read("random_trees.json")["trees"], ids=lambda tree: tree["name"])
+@each("tree", read("random_trees.json")["trees"], ids=lambda tree: tree["name"])
 def test_reference_trees(tree):
     robot = mechanism(tree["model"])
     for case in tree["states"]:
@@ -186,7 +187,7 @@ def test_reference_trees(tree):
         assert max(errors.values()) < REFERENCE, errors
 
 
-@pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
+@each("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_reference_chains(case):
     """[Barman2020], chapter 3: torques, joint forces and moments of loaded chains of hinges and sliders."""
     links, gravity = case["links"], case["gravity"]

@@ -9,6 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.kernels.number import LANES
+from support.each import each
 
 ROBOT = kt.zoo.kuka_kr5()
 FEW = range(1, LANES)
@@ -56,8 +57,8 @@ def test_answers_go_where_they_are_wanted(rng, count):
         kt.inverse_dynamics(ROBOT, *state, out=state[0])
 
 
-@pytest.mark.parametrize("count", [*FEW, 2 * LANES])
-@pytest.mark.parametrize("function", [kt.inverse_dynamics, kt.forward_dynamics])
+@each("count", [*FEW, 2 * LANES])
+@each("function", [kt.inverse_dynamics, kt.forward_dynamics])
 def test_a_bad_number_is_named(rng, function, count):
     q, qd, x = rng.standard_normal((3, count, 6))
     qd[count - 1, 2] = np.nan
@@ -78,8 +79,8 @@ def test_unchecked_few_states_keep_nan_to_themselves(rng, count):
     np.testing.assert_allclose(tau[1:], clean[1:], rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("count", [*FEW, LANES, 5, 1023])
-@pytest.mark.parametrize("threads", [1, 2])
+@each("count", [*FEW, LANES, 5, 1023])
+@each("threads", [1, 2])
 def test_one_singular_state_among_plain_ones_is_found(rng, count, threads):
     robot = kt.Builder("top")
     robot.world.spherical("socket").body("top", kt.Inertia(1.0, (0, 0, 0.2), (0.1, 0.1, 0.1)))
@@ -115,8 +116,8 @@ except kt.errors.SingularityError as error:
     assert "in state 3 " in found.stdout
 
 
-@pytest.mark.parametrize("count", [*FEW, LANES])
-@pytest.mark.parametrize("threads", [0, 1.5, "two"])
+@each("count", [*FEW, LANES])
+@each("threads", [0, 1.5, "two"])
 def test_a_senseless_number_of_threads_is_refused(count, threads):
     x = np.zeros((count, 6))
     for ask in (kt.inverse_dynamics, kt.forward_dynamics, kt.inverse_dynamics_derivatives):

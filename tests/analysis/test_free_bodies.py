@@ -7,6 +7,7 @@ import kinetree as kt
 from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
 from support import oracle, trees
 from support.cases import assert_close
+from support.each import each
 
 
 def assert_same_answers(robot, rng):
@@ -32,8 +33,8 @@ def test_random_tree(robot, rng):
     assert_same_answers(robot, rng)
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
-@pytest.mark.parametrize("kind", ["spherical", "free"])
+@each("sequence", THREE_AXIS_SEQUENCES)
+@each("kind", ["spherical", "free"])
 def test_euler_sequence(kind, sequence, rng):
     robot = kt.Builder("two", gravity=rng.uniform(-9, 9, 3))
     first = robot.world.joint(
@@ -54,8 +55,8 @@ def test_universal_joint(sequence, rng):
     assert_same_answers(robot.build(), rng)
 
 
-@pytest.mark.parametrize("axis", ["x", "y", "z", "-x", "-y", "-z"])
-@pytest.mark.parametrize("kind", trees.ONE_AXIS)
+@each("axis", ["x", "y", "z", "-x", "-y", "-z"])
+@each("kind", trees.ONE_AXIS)
 def test_coordinate_axis(kind, axis, rng):
     robot = kt.Builder("two", gravity=rng.uniform(-9, 9, 3))
     first = robot.world.joint("first", kind, axis=axis).body("a", trees.inertia(rng))

@@ -10,6 +10,7 @@ import kinetree as kt
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from support import trees
+from support.each import each
 
 ARM = kt.zoo.kuka_kr5()
 SIMPLE = [kt.inverse_dynamics, kt.forward_dynamics]
@@ -23,8 +24,8 @@ def mimicking():
     return trees.mimic_tree(np.random.default_rng(4), 9)
 
 
-@pytest.mark.parametrize("ask", SIMPLE)
-@pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3)])
+@each("ask", SIMPLE)
+@each("batch", [(), (1,), (5,), (2, 3)])
 def test_simple_answers(ask, batch, rng):
     x = states(ARM, rng, *batch)
     expected, out = ask(ARM, *x), np.full((*batch, 6), np.nan)
@@ -52,8 +53,8 @@ def test_mass_matrix(batch, rng):
         assert np.array_equal(out, kt.mass_matrix(mechanism, q))
 
 
-@pytest.mark.parametrize("batch", [(), (3,), (9,), (2, 4)])
-@pytest.mark.parametrize("ask", [kt.inverse_dynamics_derivatives, kt.forward_dynamics_derivatives])
+@each("batch", [(), (3,), (9,), (2, 4)])
+@each("ask", [kt.inverse_dynamics_derivatives, kt.forward_dynamics_derivatives])
 def test_derivatives(ask, batch, rng):
     names = ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd")
     if ask is kt.forward_dynamics_derivatives:
@@ -190,8 +191,8 @@ EVERYTHING = {
 }
 
 
-@pytest.mark.parametrize("name", EVERYTHING)
-@pytest.mark.parametrize("robot", [ARM, mimicking()], ids=lambda robot: robot.name)
+@each("name", EVERYTHING)
+@each("robot", [ARM, mimicking()], ids=lambda robot: robot.name)
 def test_unchecked_is_the_same_for_every_question_and_batch(name, robot, rng):
     ask = EVERYTHING[name]
     for batch in ((1,), (3,), (4,), (9,)):

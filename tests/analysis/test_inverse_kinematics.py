@@ -10,6 +10,7 @@ from kinetree.algebra.rotation_vector import rotation_by
 from kinetree.analysis.inverse_kinematics import Target, inverse_kinematics
 from kinetree.errors import InputError
 from kinetree.trajectories import SPATIAL_BIPED, biped_gait
+from support.each import each
 from support.trees import rotation
 
 
@@ -226,7 +227,7 @@ LAST = ARM.body_names[-1]
 HERE = Target(LAST, (0.3, 0.2, 0.1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "reason"),
     [
         (lambda: Target(LAST), "needs a position, an orientation or both"),

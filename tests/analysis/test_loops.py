@@ -14,6 +14,7 @@ from kinetree.cli.app import app
 from kinetree.derivations.denoc.matrices import denoc_matrices
 from kinetree.studies.forced_simulation import check_run
 from support.cases import assert_close
+from support.each import each
 
 LINKAGE, REST = kt.zoo.four_bar(), np.zeros(3)
 RECORDS = json.loads((Path(__file__).parents[1] / "derivations" / "four_bar.json").read_text())["variants"]
@@ -81,7 +82,7 @@ def numbers(answer):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in DYNAMICS if name != "torque_hessian"])
+@each("name", [name for name in DYNAMICS if name != "torque_hessian"])
 def test_every_question_of_dynamics_answers_for_one_state_and_many(name):
     """At rest in a closed position; those that do not feel the loops answer as for the open tree."""
     DYNAMICS[name](
@@ -95,7 +96,7 @@ def test_every_question_of_dynamics_answers_for_one_state_and_many(name):
     assert same == (name in OF_THE_TREE)
 
 
-@pytest.mark.parametrize("name", [name for name in DYNAMICS if name not in (*OF_THE_TREE, "torque_hessian")])
+@each("name", [name for name in DYNAMICS if name not in (*OF_THE_TREE, "torque_hessian")])
 def test_questions_that_feel_the_loops_refuse_states_that_open_them(name):
     told = refusal(lambda: QUESTIONS[name](LINKAGE, REST))
     assert "mechanism 'four_bar': loop 'crank_pin' is open by" in told

@@ -8,6 +8,7 @@ from kinetree.dynamics.inverse import INVERSE
 from kinetree.engine import run
 from support import trees
 from support.cases import assert_close
+from support.each import each
 
 COUNT = 9
 
@@ -46,9 +47,9 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("batch", [(), (1,), (3,), (COUNT,), (2, 3)], ids=str)
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("make", [lambda rng: kt.zoo.gripper(), trees.mimic_tree], ids=["gripper", "mimic"])
+@each("batch", [(), (1,), (3,), (COUNT,), (2, 3)], ids=str)
+@each("way", WAYS)
+@each("make", [lambda rng: kt.zoo.gripper(), trees.mimic_tree], ids=["gripper", "mimic"])
 def test_every_way_gives_what_another_formulation_gives(make, way, batch, rng):
     robot = make(rng)
     x = [np.float32(rng.uniform(-1, 1, (*batch, robot.n_dof))).astype(float) for _ in range(3)]

@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from support.comparison import distal_errors, floating_errors, tree_errors
 from support.distal_dh import two_link_pr, two_link_rr
+from support.each import each
 from support.reference import mechanism, read, relative_error
 
 TOLERANCE = 1e-11
@@ -27,7 +28,7 @@ def assert_small(errors, expected=frozenset()):
     assert max(errors.values()) < TOLERANCE, errors
 
 
-@pytest.mark.parametrize("tree", read("random_trees.json")["trees"], ids=lambda tree: tree["name"])
+@each("tree", read("random_trees.json")["trees"], ids=lambda tree: tree["name"])
 def test_random_tree(tree):
     robot = mechanism(tree["model"])
     assert robot.n_dof == tree["model"]["ndof"]
@@ -59,7 +60,7 @@ def test_floating_base(name):
         assert_small(floating_errors(robot, state), {"qdd_base", "tau_joints", "qdd"})
 
 
-@pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
+@each("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_distal_dh_chain(case):
     """Joint torques, forces and moments of [Barman2020], chapter 2, under a load."""
     assert "external" in case

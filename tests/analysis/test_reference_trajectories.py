@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from support.comparison import GRAVITIES
+from support.each import each
 from support.reference import mechanism, read, relative_error
 
 ALGEBRA = 1e-11
@@ -65,7 +66,7 @@ def test_torques_along_a_trajectory(model, record):
         assert relative_error(kt.joint_reactions(robot, *motion), record["F"]) < ALGEBRA
 
 
-@pytest.mark.parametrize(("model", "record"), list(trajectories("free_fall", "free_flight")))
+@each(("model", "record"), list(trajectories("free_fall", "free_flight")))
 def test_free_motion_from_the_start(model, record):
     """The gripper started from zeros is chaotic: its stated accuracy says so."""
     q, qd = whole_motion(mechanism(model), record)
@@ -74,7 +75,7 @@ def test_free_motion_from_the_start(model, record):
     assert relative_error(qd, record["qd"]) < 10 * accuracy
 
 
-@pytest.mark.parametrize(("model", "record"), list(trajectories("free_fall", "free_flight")))
+@each(("model", "record"), list(trajectories("free_fall", "free_flight")))
 def test_free_motion_from_sample_to_sample(model, record):
     """The whole trajectory, tightly, without the growth of errors in chaotic motion."""
     robot = mechanism(model)
@@ -86,7 +87,7 @@ def test_free_motion_from_sample_to_sample(model, record):
     assert relative_error(found_qd, qd[1:]) < 10 * ALGEBRA
 
 
-@pytest.mark.parametrize(("model", "record"), list(trajectories("free_fall", "free_flight")))
+@each(("model", "record"), list(trajectories("free_fall", "free_flight")))
 def test_energies_along_free_motion(model, record):
     robot = mechanism(model)
     kinetic = kt.kinetic_energy(robot, record["q"], record["qd"])

@@ -12,6 +12,7 @@ from kinetree.algebra import room
 from kinetree.dynamics.springs import spring_slopes
 from kinetree.errors import ModelError
 from support.derivatives import differences
+from support.each import each
 from support.oracle import free_bodies
 
 DIFFERENCES = 1e-7
@@ -241,8 +242,8 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-@pytest.mark.parametrize("key", LARGE)
+@each("name", QUESTIONS)
+@each("key", LARGE)
 def test_answers_are_finite_or_refused(name, key):
     """With the largest springs that there can be, and with rates whose squares are no numbers."""
     soft = {"point_a": (0, 0.3, 0), "point_b": (0.2, 0, 0), "stiffness": 1.0, "damping": 1.0}

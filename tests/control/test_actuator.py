@@ -10,6 +10,7 @@ from kinetree.simulation import stiffness
 from kinetree.simulation.settings import Settings, read_options
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.torque import read_law
+from support.each import each
 
 INERTIA, TORQUE, T, K = 0.4, 3.0, 0.05, 2.0
 TIMES = np.linspace(0.0, 0.5, 11)
@@ -191,7 +192,7 @@ def test_results_tell_what_was_used(tmp_path):
     assert np.array_equal(again.current.values, run.current.values)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ((None, 0.1), "follows a controller or a torque, got None"),

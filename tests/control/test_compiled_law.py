@@ -19,6 +19,7 @@ from kinetree.control import (
 from kinetree.trajectories.cycloidal import cycloid
 from support import trees
 from support.cases import assert_close
+from support.each import each
 
 TOLERANCE = 1e-11
 FLOATING = ("quadruped", "spatial_biped", "hexapod", "planar_biped")
@@ -62,8 +63,8 @@ def on_arms():
 ARMS = {"gripper": kt.zoo.gripper, "kuka": kt.zoo.kuka_kr5, "passive": passive_arm}
 
 
-@pytest.mark.parametrize("law", on_arms())
-@pytest.mark.parametrize("arm", ARMS)
+@each("law", on_arms())
+@each("arm", ARMS)
 def test_compiled_law_on_a_fixed_base(arm, law, rng):
     mechanism = ARMS[arm]()
     controller = on_arms()[law](mechanism)
@@ -78,9 +79,9 @@ def test_compiled_law_on_a_fixed_base(arm, law, rng):
         assert np.abs(value).max() > 0.0
 
 
-@pytest.mark.parametrize("name", FLOATING)
-@pytest.mark.parametrize("knows", [True, False])
-@pytest.mark.parametrize("wrong", [False, True])
+@each("name", FLOATING)
+@each("knows", [True, False])
+@each("wrong", [False, True])
 def test_compiled_law_on_a_floating_base_that_touches_the_ground(name, knows, wrong, rng):
     robot = getattr(kt.zoo, name)()
     model = perturb(robot, 1) if wrong else None

@@ -21,6 +21,7 @@ from kinetree.control import (
 )
 from kinetree.errors import InputError
 from kinetree.trajectories.cycloidal import cycloid
+from support.each import each
 
 ARM, DOG = kt.zoo.gripper(), kt.zoo.quadruped()
 POSE, DOG_POSE = np.zeros(4), np.zeros(18)
@@ -67,8 +68,8 @@ def test_kd_none_is_critically_damped():
     assert ComputedTorque(POSE, [4.0, 9.0, 16.0, 0.0]).law_parts(ARM).kd.tolist() == [4.0, 6.0, 8.0, 0.0]
 
 
-@pytest.mark.parametrize("law", [PD, PID, ComputedTorque, Feedforward, GravityCompensation])
-@pytest.mark.parametrize(
+@each("law", [PD, PID, ComputedTorque, Feedforward, GravityCompensation])
+@each(
     ("kp", "message", "at_once"),
     [
         (-1.0, "kp must be finite and >= 0, got -1", True),
@@ -248,7 +249,7 @@ def all_kinds():
     ]
 
 
-@pytest.mark.parametrize("controller", all_kinds(), ids=lambda x: type(x).__name__)
+@each("controller", all_kinds(), ids=lambda x: type(x).__name__)
 def test_settings_are_plain(controller):
     assert isinstance(controller, Controller)
     told = json.loads(json.dumps(controller.settings(), allow_nan=False))

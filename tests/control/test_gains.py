@@ -9,6 +9,7 @@ from scipy.linalg import expm, solve_continuous_are
 
 import kinetree as kt
 from kinetree.control import LQR, gains
+from support.each import each
 
 
 def rail() -> kt.Mechanism:
@@ -130,7 +131,7 @@ def test_limits_bound_torques():
     assert law(0.0, np.array([5.0]), np.zeros(1)).tolist() == [-1.5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
         (lambda: gains(-1.0), "bandwidth must be > 0 rad/s, got -1|bandwidth must be"),

@@ -8,6 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.control import Prescribed
 from kinetree.trajectories import cycloid
+from support.each import each
 
 ARM = kt.zoo.gripper()
 LIFT = cycloid([0.1], [1.0], 0.4)
@@ -86,7 +87,7 @@ def test_batches_and_simulators_run_the_same():
     assert np.allclose(again.q, alone.q.values, atol=1e-8)
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "start", "message"),
     [
         (lambda: Prescribed(LIFT, ["joint9"]), START, "prescribed: unknown joint 'joint9'"),

@@ -15,6 +15,7 @@ from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.gait import GaitNumbers
 from kinetree.control.whole_body.compiled.footholds import minimum_jerk, plan
 from kinetree.study.new_walk import walking_lines
+from support.each import each
 
 G = 9.81
 ROBOTS = {"planar": kt.zoo.planar_biped, "spatial": kt.zoo.spatial_biped, "five_link": five_link}
@@ -239,7 +240,7 @@ def test_the_same_walk_twice():
     np.testing.assert_array_equal(first.q.values, second.q.values)
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: WalkingLaw(height=1.2), r"height must be between 0\.5 and 0\.97, got 1\.2"),

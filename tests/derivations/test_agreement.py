@@ -10,6 +10,7 @@ from kinetree.derivations import NAMES, able, described, module_of
 from kinetree.derivations.contract import ABILITIES, Load
 from kinetree.kernels.number import count_operations, counting
 from support.cases import assert_close
+from support.each import each
 
 MODELS = {
     **{name: kt.zoo.by_name(name) for name in kt.zoo.ZOO if name not in ("humanoid", "random_tree")},
@@ -29,8 +30,8 @@ def answers(ability, tree, rng):
     return found
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("ability", ["inverse_dynamics", "mass_matrix", "bias_torque", "joint_reactions"])
+@each("model", MODELS)
+@each("ability", ["inverse_dynamics", "mass_matrix", "bias_torque", "joint_reactions"])
 def test_all_pairs_agree(ability, model, rng):
     found = answers(ability, MODELS[model].tree, rng)
     assert len(found) >= 2, f"only {list(found)} can answer {ability} for {model}"
@@ -38,7 +39,7 @@ def test_all_pairs_agree(ability, model, rng):
         assert_close(a, b, TOLERANCE)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@each("model", MODELS)
 def test_accelerations_agree_where_the_mass_matrix_is_regular(model, rng):
     """Compared through M qdd, which is not blurred by the conditioning of M."""
     tree = MODELS[model].tree

@@ -12,6 +12,7 @@ from support.cases import assert_close, random_trees, zoo_and_random_trees
 from support.comparison import distal_load
 from support.distal_dh import chain as distal_chain
 from support.distal_dh import two_link_pr, two_link_rr
+from support.each import each
 from support.on_axes import Question, assert_agreement, axis_loads, complex_step_slopes, reference_errors
 from support.reference import read, relative_error
 
@@ -82,7 +83,7 @@ def test_large_trees_are_refused_and_said_so():
 
 
 # ---- reference data ------------------------------------------------------------------------------------
-@pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
+@each("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_distal_chains_with_a_load(case):
     load = distal_load(case["links"], case)
     assert max(reference_errors(closed_form, case["links"], case["gravity"], case, load)) < 1e-9

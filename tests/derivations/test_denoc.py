@@ -14,6 +14,7 @@ from kinetree.dynamics.evaluate import evaluate
 from kinetree.kernels.aba import ABA_UNLOADED
 from support import trees
 from support.cases import assert_close, zoo_and_random_trees
+from support.each import each
 from support.on_axes import axis_loads, in_bodies, random_wrenches, state_on_axes
 from support.reference import loads as reference_loads
 from support.reference import mechanism as reference_mechanism
@@ -60,7 +61,7 @@ def test_every_joint_kind_with_armature_springs_friction_welds_and_mimics(robot,
     check_everything(robot, rng)
 
 
-@pytest.mark.parametrize("tilt", [0.0, 1e-15, 1e-12, 1e-8, 1e-4, 0.05, 0.0999, 0.1001, 0.5, np.pi - 1e-7])
+@each("tilt", [0.0, 1e-15, 1e-12, 1e-8, 1e-4, 0.05, 0.0999, 0.1001, 0.5, np.pi - 1e-7])
 def test_nearly_parallel_axes_lose_no_digits(tilt, rng):
     """Their common normal may be kilometers away; the frames must not go there."""
     links, parent = [], "world"
@@ -123,7 +124,7 @@ def reference_states():
         yield from ((f"{name} {k}", robot, s) for k, s in enumerate(file["states"]))
 
 
-@pytest.mark.parametrize(("name", "robot", "state"), [pytest.param(*x, id=x[0]) for x in reference_states()])
+@each(("name", "robot", "state"), [pytest.param(*x, id=x[0]) for x in reference_states()])
 def test_reference_states(name, robot, state):
     tolerance = 1e-9 if "puma" in name else TOLERANCE
     if state.get("gravity") == "0":

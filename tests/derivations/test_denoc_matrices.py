@@ -11,6 +11,7 @@ from kinetree.report.sparsity import TITLES, draw_sparsity, sparsity_figure
 from support import trees
 from support.cases import assert_close
 from support.comparison import upper_pivots
+from support.each import each
 from support.reference import mechanism as reference_mechanism
 from support.reference import read
 
@@ -213,7 +214,7 @@ def reference_pivots():
         yield name, file["model"], file["states"]
 
 
-@pytest.mark.parametrize(("name", "model", "states"), [pytest.param(*x, id=x[0]) for x in reference_pivots()])
+@each(("name", "model", "states"), [pytest.param(*x, id=x[0]) for x in reference_pivots()])
 def test_pivots_of_the_reference(name, model, states):
     robot = reference_mechanism(model)
     for state in states:
@@ -254,7 +255,7 @@ def test_pictures(rng):
     assert names == [kt.zoo.quadruped().joint_names[k] for k in d.axes]
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@each("name", WHOLE)
 def test_every_whole_matrix_can_be_drawn(name, rng):
     d = at_random(kt.zoo.gripper(), rng)
     ax = draw_sparsity(d, name, Figure().add_subplot())

@@ -11,6 +11,7 @@ from kinetree.derivations.denoc import slender as denoc_slender
 from kinetree.derivations.denoc.matrices import denoc_matrices
 from kinetree.derivations.denoc.slender import SlenderArm
 from support.cases import assert_close
+from support.each import each
 from support.reference import read
 
 GRAVITY = {"-9.81z": (0.0, 0.0, -9.81), "0": (0.0, 0.0, 0.0)}
@@ -186,7 +187,7 @@ def test_complex_steps_and_symbols(rng):
     assert found == pytest.approx(kt.mass_matrix(robot, q)[0, 2], abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "message"),
     [
         ({"mass": [1.0, -1.0]}, r"mass must be >= 0, got \[1.0, -1.0\]"),

@@ -15,6 +15,7 @@ from kinetree.derivations.equations_of_motion import LARGEST, equations_of_motio
 from kinetree.derivations.trigonometric import Follows, TrigonometricRing
 from support import trees
 from support.cases import assert_close
+from support.each import each
 
 PAGE = Path(__file__).parents[2] / "docs" / "formulations" / "closed_form.md"
 
@@ -163,7 +164,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(("make", "parameters"), WRITTEN)
+@each(("make", "parameters"), WRITTEN)
 def test_formulas_agree_with_the_kernels(make, parameters, rng):
     mechanism = make()
     equations = written(make, parameters)

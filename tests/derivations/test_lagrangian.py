@@ -17,6 +17,7 @@ from support import trees
 from support.cases import assert_close, zoo_and_random_trees
 from support.comparison import distal_load
 from support.distal_dh import two_link_pr, two_link_rr
+from support.each import each
 from support.equal_links import chain, star
 from support.on_axes import Question, assert_agreement, complex_step_slopes, reference_errors
 from support.reference import read, relative_error
@@ -163,7 +164,7 @@ def test_mass_matrix_is_the_slope_of_torques(stepped):
 
 
 # ---- reference data ------------------------------------------------------------------------------------
-@pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
+@each("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_distal_chains_with_a_load(case):
     """Sensitivities of the chains of [Barman2020] and [Xiang2009], force and moment on one link."""
     load = distal_load(case["links"], case)

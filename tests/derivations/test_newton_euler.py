@@ -16,6 +16,7 @@ from support.cases import assert_close, zoo_and_random_trees
 from support.comparison import distal_load
 from support.distal_dh import chain as distal_chain
 from support.distal_dh import distal_frame, two_link_pr, two_link_rr
+from support.each import each
 from support.on_axes import axis_loads, in_bodies, random_wrenches, state_on_axes
 from support.reference import read, relative_error
 
@@ -194,7 +195,7 @@ def reference_errors(links, gravity, case):
     return {key: relative_error(value, case[key]) for key, value in found.items() if key in case}
 
 
-@pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
+@each("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_chain_of_the_reference(case):
     errors = reference_errors(case["links"], case["gravity"], case)
     assert len(errors) == 12 and max(errors.values()) < 1e-11, errors

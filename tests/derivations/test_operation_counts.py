@@ -12,6 +12,7 @@ import kinetree as kt
 from kinetree.derivations import denoc
 from kinetree.derivations.contract import counted_steps
 from kinetree.kernels.number import counting
+from support.each import each
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "formulations" / "operation_counts.md"
@@ -37,14 +38,14 @@ def test_every_step_of_table_6_8(step):
         assert measured.per_joint("inverse", kind)[step] == first + further.times(eps - 1)
 
 
-@pytest.mark.parametrize("algorithm", documents.DOCUMENT)
-@pytest.mark.parametrize("eps", [1, 2, 3])
+@each("algorithm", documents.DOCUMENT)
+@each("eps", [1, 2, 3])
 def test_no_joint_costs_more_than_in_the_book(algorithm, eps):
     ours, said = cost(algorithm, mechanisms.KINDS[eps - 1]), documents.DOCUMENT[algorithm].joint(eps)
     assert ours.M <= said.M and ours.A <= said.A
 
 
-@pytest.mark.parametrize(
+@each(
     ("algorithm", "eps", "operations"),
     [
         ("forward, phi given", 1, (131, 129)),
@@ -84,7 +85,7 @@ def test_the_tables_add_up_to_the_printed_totals():
     assert sum((further for _, further in documents.TABLE_7_3.values()), NONE) == rule.further - Ops(0, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("algorithm", "name", "operations"),
     [
         ("inverse", "gripper", (295, 253)),

@@ -11,6 +11,7 @@ from kinetree.derivations.contract import ABILITIES, counted_steps
 from kinetree.kernels.number import counting
 from support import trees
 from support.cases import assert_close, zoo_and_random_trees
+from support.each import each
 from support.on_axes import Question, complex_step_slopes
 from support.reference import read
 
@@ -25,7 +26,7 @@ INVERSE = {
 PAGE = Path(__file__).parents[2] / "docs" / "formulations" / "walker_orin.md"
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@each("name", MECHANISMS)
 def test_agrees_with_the_kernels(name, rng):
     asked = Question(MECHANISMS[name](), rng)
     q, qd, _ = asked.axes

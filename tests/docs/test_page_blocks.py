@@ -6,6 +6,7 @@ import pytest
 
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.study.file import read_study
+from support.each import each
 from support.pages import NUMBER, PAGES, alike, blocks, difference, run_page, runnable, short
 
 RUNNABLE = [page for page in PAGES if runnable(page)]
@@ -31,7 +32,7 @@ def test_blocks_run_and_print_what_is_shown(page, tmp_path):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=short)
+@each("page", RUNNABLE, ids=short)
 def test_what_is_printed_is_shown(page):
     """A Python block that prints is followed by its output."""
     found = blocks(page)
@@ -50,7 +51,7 @@ def test_toml_blocks_are_mechanisms_or_studies(text, tmp_path):
         assert mechanism_from_toml(text).n_dof > 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=short)
+@each("page", PAGES, ids=short)
 def test_blocks_have_a_language(page):
     assert {block.language for block in blocks(page)} <= KNOWN
     assert page.read_text(encoding="utf-8").count("\n```\n\n```\n") == 0

@@ -23,6 +23,7 @@ from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
+from support.each import each
 from support.kernels import random_inputs
 
 PACKING = (CRBA, RNEA_GRADIENT, ABA_GRADIENT, RNEA_HESSIAN, REACTION_GRADIENT)
@@ -136,8 +137,8 @@ def test_batches_are_answered_once_there_is_machine_code(tree, rng):
     assert call(*(x[:8].copy() for x in inputs)) is None
 
 
-@pytest.mark.parametrize("kernel", PACKING, ids=lambda kernel: kernel.name)
-@pytest.mark.parametrize("count", [1, 3, LANES, 6])
+@each("kernel", PACKING, ids=lambda kernel: kernel.name)
+@each("count", [1, 3, LANES, 6])
 def test_full_arrays_of_batches(kernel, count, rng):
     tree = kt.zoo.quadruped().jointed_tree if kernel is REACTION_GRADIENT else kt.zoo.quadruped().tree
     inputs = random_inputs(kernel, tree, rng, 6)

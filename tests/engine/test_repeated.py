@@ -1,7 +1,6 @@
 """Kernels called again and again on batches of one size: the same answers as the formulations, every time."""
 
 import numpy as np
-import pytest
 
 import kinetree as kt
 from kinetree.engine.repeated import Repeated
@@ -9,6 +8,7 @@ from kinetree.kernels.number import LANES
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
+from support.each import each
 
 MECHANISMS = {
     "gripper": kt.zoo.gripper(),
@@ -22,8 +22,8 @@ def states(mechanism, rng, count):
     return [rng.standard_normal((count, mechanism.n_dof)) for _ in range(3)]
 
 
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("name", MECHANISMS)
+@each("count", COUNTS)
+@each("name", MECHANISMS)
 def test_torques_of_batches_one_after_the_other(rng, name, count):
     mechanism = MECHANISMS[name]
     repeated = Repeated(RNEA_UNLOADED, mechanism.tree, count)
@@ -35,8 +35,8 @@ def test_torques_of_batches_one_after_the_other(rng, name, count):
         assert np.allclose(tau, expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("name", MECHANISMS)
+@each("count", COUNTS)
+@each("name", MECHANISMS)
 def test_full_arrays_of_derivatives(rng, name, count):
     """By differences of another formulation's torques along random directions, and twice the same bits."""
     mechanism, n = MECHANISMS[name], MECHANISMS[name].n_dof

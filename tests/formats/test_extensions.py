@@ -7,6 +7,7 @@ import kinetree as kt
 from kinetree.formats.sdf import mechanism_from_sdf
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
 from kinetree.lint.mechanism import check_mechanism_file
+from support.each import each
 
 MASS = '<mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
 ROD = f'<inertial><origin xyz="0 0 -0.5"/>{MASS}</inertial>'
@@ -148,7 +149,7 @@ def test_what_changes_nothing_is_not_named(extra):
     assert mechanism_from_urdf(urdf(extra)) == mechanism_from_urdf(urdf())  # warnings are errors
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "said"),
     [
         ({"extra": "<springs>7</springs>"}, "<springs> of <model>"),

@@ -7,6 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.formats.mjcf import load_mjcf, mechanism_from_mjcf
+from support.each import each
 from support.mujoco_peer import (
     DATA,
     UNCONSTRAINED,
@@ -37,7 +38,7 @@ def test_quadruped_has_the_dynamics_of_mujoco(rng):
     assert_same_dynamics(mechanism_from_mjcf(apart), model, rng)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_random_models_have_the_dynamics_of_mujoco(rng, seed):
     text = random_mjcf(np.random.default_rng(seed))
     model = mujoco.MjModel.from_xml_string(text)

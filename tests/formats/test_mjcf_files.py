@@ -7,6 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.formats.mjcf import load_mjcf, mechanism_from_mjcf
+from support.each import each
 
 pytest.importorskip("mujoco")
 pytestmark = pytest.mark.peers
@@ -42,7 +43,7 @@ NOT_MODELS = {
 }
 
 
-@pytest.mark.parametrize("text", NOT_MODELS)
+@each("text", NOT_MODELS)
 def test_a_text_that_is_no_model_is_refused_with_the_place(text):
     with pytest.raises(kt.errors.FileError, match=NOT_MODELS[text]):
         mechanism_from_mjcf(text)
@@ -64,7 +65,7 @@ NOT_MECHANISMS = {
 }
 
 
-@pytest.mark.parametrize("text", NOT_MECHANISMS)
+@each("text", NOT_MECHANISMS)
 def test_a_model_that_is_no_mechanism_is_refused_with_its_part(text):
     with pytest.raises(kt.errors.ModelError, match=NOT_MECHANISMS[text]):
         mechanism_from_mjcf(text, source="robot")

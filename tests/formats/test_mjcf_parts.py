@@ -7,6 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.formats.mjcf import load_mjcf, mechanism_from_mjcf
+from support.each import each
 from support.mujoco_peer import (
     DATA,
     assert_same_dynamics,
@@ -173,7 +174,7 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.parametrize("part", LEFT_OUT)
+@each("part", LEFT_OUT)
 def test_what_a_mechanism_cannot_hold_is_named_in_one_warning(part):
     world, body, more = LEFT_OUT[part]
     text = f"""<mujoco><worldbody>{world}<body name="bob" {body}><joint name="h"/><geom size="0.1"/>

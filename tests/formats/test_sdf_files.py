@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import kinetree as kt
 from kinetree.cli.app import app
 from kinetree.formats.sdf import mechanism_from_sdf
+from support.each import each
 
 BODY = "<inertial><mass>2</mass><inertia><ixx>0.02</ixx><iyy>0.03</iyy><izz>0.04</izz></inertia></inertial>"
 LINK = f'<link name="a">{BODY}</link>'
@@ -240,7 +241,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text, message", BAD.values(), ids=BAD)
+@each("text, message", BAD.values(), ids=BAD)
 def test_bad_input_is_named(text, message):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

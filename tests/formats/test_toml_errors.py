@@ -8,6 +8,7 @@ import pytest
 
 from kinetree.errors import FileError, ModelError
 from kinetree.formats.toml_file import mechanism_from_table, mechanism_from_toml
+from support.each import each
 
 HEAD = (
     'name = "arm"\n\n[[body]]\nname = "base"\njoint = "fixed"\n\n[[body]]\nname = "upper"\n'  # upper: line 7
@@ -237,7 +238,7 @@ BAD_FILES = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_FILES)
+@each("case", BAD_FILES)
 def test_wrong_files_say_what_is_wrong(case: str) -> None:
     text, kind, fragments = BAD_FILES[case]
     with pytest.raises(kind) as caught:

@@ -20,6 +20,7 @@ from kinetree.model.dh import from_dh
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Mimic
 from kinetree.model.mechanism import Mechanism
+from support.each import each
 
 ARM = """
 name = "arm"
@@ -110,7 +111,7 @@ def test_parsed_table_and_byte_order_mark_give_the_same_mechanism() -> None:
     assert mechanism_from_toml("\ufeff" + ARM.replace("\n", "\r\n")) == arm_from_builder()
 
 
-@pytest.mark.parametrize(
+@each(
     ("solid", "expected"),
     [
         ("point = { mass = 2, at = [1, 2, 3] }", Inertia.point(2, (1, 2, 3))),

@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.lint.toml import check_mechanism_toml
+from support.each import each
 
 TEXT = """
 name = "four_bar"
@@ -115,7 +116,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("text", "words"), BAD.values(), ids=BAD)
+@each(("text", "words"), BAD.values(), ids=BAD)
 def test_wrong_graphs_are_refused_with_their_lines(text, words):
     with pytest.raises(kt.KinetreeError) as error:
         mechanism_from_toml(text, "four_bar.toml")

@@ -25,6 +25,7 @@ from kinetree.model.joint_kind import KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.zoo import ZOO
+from support.each import each
 
 NAMES = [
     "plain",
@@ -140,7 +141,7 @@ def all_numbers(mechanism: Mechanism) -> Iterator[bytes]:
     yield from (point.position.tobytes() for point in mechanism.contact_points)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_round_trip_keeps_every_bit(seed: int) -> None:
     mechanism = random_mechanism(seed)
     text = toml_text(mechanism)
@@ -181,7 +182,7 @@ def test_round_trip_of_any_number_and_any_name(numbers: list[float], rest: float
     assert list(all_numbers(loaded)) == list(all_numbers(mechanism))
 
 
-@pytest.mark.parametrize("name", ZOO)
+@each("name", ZOO)
 def test_round_trip_of_the_zoo(name: str) -> None:
     mechanism = ZOO[name]()
     loaded = mechanism_from_toml(toml_text(mechanism))

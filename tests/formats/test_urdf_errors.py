@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import kinetree as kt
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
+from support.each import each
 
 DATA = Path(__file__).parent.parent / "data" / "urdf"
 GOOD = """<robot name="r">
@@ -127,7 +128,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "message"), CASES)
+@each(("old", "new", "message"), CASES)
 def test_one_mistake(old, new, message):
     text = changed(old, new)
     error = refusal(text)
@@ -149,9 +150,7 @@ TOLERATED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [(old, new) for old, new, message in CASES if message.startswith(TOLERATED)]
-)
+@each(("old", "new"), [(old, new) for old, new, message in CASES if message.startswith(TOLERATED)])
 def test_what_does_not_change_the_answer_is_one_warning(old, new):
     with pytest.warns(kt.KinetreeWarning) as heard:
         mechanism_from_urdf(changed(old, new), source="arm.urdf")
@@ -159,9 +158,7 @@ def test_what_does_not_change_the_answer_is_one_warning(old, new):
     assert said.startswith("arm.urdf: ") and "strict=True refuses" in said
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"), [case for case in CASES if not case[2].startswith(TOLERATED)]
-)
+@each(("old", "new", "message"), [case for case in CASES if not case[2].startswith(TOLERATED)])
 def test_what_changes_the_answer_is_refused_by_everybody(old, new, message):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.KinetreeWarning)
@@ -214,7 +211,7 @@ def test_world_is_no_body():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "is empty"),

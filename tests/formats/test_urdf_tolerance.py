@@ -7,6 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
+from support.each import each
 
 INERTIAL = (
     '<inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -37,7 +38,7 @@ def torques(mechanism):
     return kt.inverse_dynamics(mechanism, q, qd, qdd)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         (

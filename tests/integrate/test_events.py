@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.integrate.integration import Events, Status
+from support.each import each
 from support.odes import (
     ADAPTIVE,
     FIXED,
@@ -167,8 +168,8 @@ def test_a_restart_at_an_event_keeps_full_accuracy():
     )
 
 
-@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4"])
-@pytest.mark.parametrize("action", [0, 1])
+@each("method", [*ADAPTIVE, "rk4"])
+@each("action", [0, 1])
 def test_two_crossings_in_one_step(method, action):
     """A throw that passes a line just below its top: both crossings are seen, however long the steps are."""
     top = 0.5 * G  # of a throw with the speed G, at t = 1

@@ -18,6 +18,7 @@ from kinetree.kernels.rates import LOCK
 from kinetree.kernels.spring import SPRING
 from kinetree.kernels.torque_law import AXIS
 from kinetree.simulation.compiled.context import HEADER
+from support.each import each
 
 FOLDER = Path(kinetree.kernels.__file__).parent
 FORBIDDEN = (
@@ -223,7 +224,7 @@ def test_kernels_are_disciplined(offences):
     assert offenders(offences) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("offences", "source"),
     [
         (unusual_statements, "def f(x):\n    return [y for y in x]"),

@@ -6,6 +6,7 @@ import pytest
 from kinetree.kernels.number import DualNumber, dual_parts, duals, sign, sincos
 from support import trees
 from support.cases import assert_close
+from support.each import each
 from support.kernels import KERNELS, random_inputs, rows_of, tree_for
 from support.slopes import by_complex_step, by_dual_numbers, mixed
 
@@ -66,7 +67,7 @@ def test_arrays_of_dual_numbers():
     assert dual_parts(constants)[1].tolist() == [[1.0, 1.0], [0.0, 0.0]]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_slopes_equal_complex_step(name, rng):
     kernel, robot = KERNELS[name], trees.random_tree(rng, 9, passive=True)
     tree = tree_for(kernel, robot)

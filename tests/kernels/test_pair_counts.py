@@ -5,6 +5,7 @@ import pytest
 
 from kinetree.kernels.model_table import n_pairs
 from kinetree.kernels.number import count_operations, counting
+from support.each import each
 from support.equal_links import ball_and_hinges, branched, chain, star
 from support.kernels import KERNELS, on_numbers, random_inputs
 
@@ -37,7 +38,7 @@ def fitted(name):
     return np.rint(cost).astype(int)
 
 
-@pytest.mark.parametrize("name", BY_AXIS + BY_PAIR)
+@each("name", BY_AXIS + BY_PAIR)
 def test_cost_is_linear_in_axes_and_pairs(name):
     cost = fitted(name)
     robot = branched([-1, 0, 1, 1, 3, 0, -1, 6, 6, 8, 8, 2])

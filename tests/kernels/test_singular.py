@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from support.each import each
 
 
 def arm_with_needle(reach, length):
@@ -17,8 +18,8 @@ def arm_with_needle(reach, length):
     return robot.build()
 
 
-@pytest.mark.parametrize("reach", [0.3, 1.0, 10.0])
-@pytest.mark.parametrize("length", [0.3, 0.02, 0.001])
+@each("reach", [0.3, 1.0, 10.0])
+@each("length", [0.3, 0.02, 0.001])
 def test_needle(reach, length, rng):
     robot = arm_with_needle(reach, length)
     s = kt.random_state(robot, rng, (50,))

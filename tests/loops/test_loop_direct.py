@@ -16,6 +16,7 @@ from kinetree.dynamics.loops.dynamics import drive_torque
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.engine import direct, run
 from kinetree.kernels.number import LANES
+from support.each import each
 
 NAMES = [name for name in kt.zoo.names() if kt.zoo.by_name(name).loops]
 SPRUNG = "andrews_squeezer"
@@ -52,7 +53,7 @@ def which(request):
     return request.param
 
 
-@pytest.mark.parametrize(("name", "which"), zoo())
+@each(("name", "which"), zoo())
 def test_the_bits_are_those_of_the_careful_way(name, which):
     mechanism = known(name)
     x, ask = states(mechanism, which), ASKED[which][1]

@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from kinetree.analysis.loops import drives
+from kinetree.analysis.loops.dynamics import drive_map
+from kinetree.analysis.loops.states import fitting_state
+from kinetree.analysis.loops.tracking import tracking_torque
 
 import kinetree as kt
 from kinetree.analysis.tracking import tracking_torque
@@ -9,6 +13,7 @@ from kinetree.dynamics.loops import drives
 from kinetree.dynamics.loops.dynamics import drive_map
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.dynamics.loops.system import constraints
+from support.each import each
 
 NAMES = (
     "four_bar",
@@ -41,7 +46,7 @@ def mimicking():
     return build.build()
 
 
-@pytest.mark.parametrize("mechanism", [*map(kt.zoo.by_name, NAMES), mimicking()], ids=lambda x: x.name)
+@each("mechanism", [*map(kt.zoo.by_name, NAMES), mimicking()], ids=lambda x: x.name)
 def test_torques_are_those_of_singular_values(mechanism):
     at = fitting_state(mechanism, 6)
     expected = by_singular_values(mechanism, at)

@@ -16,6 +16,7 @@ from kinetree.dynamics.loops.segments import divided
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.dynamics.loops.system import constraints, loop_rows
 from kinetree.model.zoo.linkages import Plane
+from support.each import each
 
 ZOO = [
     "bricard", "delta", "five_bar", "four_bar", "jansen_leg", "n_four_bar", "robotic_leg", "scissor_lift",
@@ -71,7 +72,7 @@ def size(x):
     return np.abs(x).max(axis=-1)
 
 
-@pytest.mark.parametrize("name", ZOO)
+@each("name", ZOO)
 def test_accelerations_are_those_of_singular_values(name):
     mechanism = getattr(kt.zoo, name)()
     q, qd, tau = state(mechanism, 12, seed=3)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from fuzz.linkages import KINDS, in_other_frames, parallelogram
+from kinetree.analysis.loops.structure import regular_pose
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from kinetree.dynamics.loops.structure import regular_pose
+from support.each import each
 
 ZOO = ["four_bar", "three_rrr", "robotic_leg", "slider_crank", "five_bar", "n_four_bar", "scissor_lift",
        "jansen_leg", "bricard", "stewart", "delta", "andrews_squeezer"]  # fmt: skip
@@ -19,7 +21,7 @@ def moving(mechanism, rng):
     return at.q, free.T @ rng.standard_normal(len(free)), rng.standard_normal(mechanism.n_dof)
 
 
-@pytest.mark.parametrize("name", [*ZOO, *KINDS])
+@each("name", [*ZOO, *KINDS])
 def test_dynamics_in_other_frames(name, rng):
     mechanism = KINDS[name](rng) if name in KINDS else getattr(kt.zoo, name)()
     q, qd, tau = moving(mechanism, rng)
@@ -125,7 +127,7 @@ def test_motions_in_other_frames_are_those_of_free_bodies(name, rng):
         np.testing.assert_allclose(found, expected, atol=2e-7)
 
 
-@pytest.mark.parametrize("name", ["four_bar", "bricard", "slider_crank", "delta", *KINDS])
+@each("name", ["four_bar", "bricard", "slider_crank", "delta", *KINDS])
 def test_motions_in_other_frames(name, rng):
     mechanism = KINDS[name](rng) if name in KINDS else getattr(kt.zoo, name)()
     q, qd, _ = moving(mechanism, rng)
@@ -136,8 +138,8 @@ def test_motions_in_other_frames(name, rng):
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-7)
 
 
-@pytest.mark.parametrize("cranks", [3, 4, 8])
-@pytest.mark.parametrize("angle", [0.0, 0.3, 1.0])
+@each("cranks", [3, 4, 8])
+@each("angle", [0.0, 0.3, 1.0])
 def test_redundant_cranks_leave_one_freedom(cranks, angle, rng):
     """Wherever they are drawn, also flat, where the loops are singular."""
     mechanism = parallelogram(rng, cranks, angle)

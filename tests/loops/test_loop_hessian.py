@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
+from kinetree.analysis.loops.assembly import completed
 
 import kinetree as kt
 from kinetree.dynamics.loops.assembly import completed
+from support.each import each
 from support.reference import closed, loads, read, relative_error
 
 FILES = ("slider_crank", "prismatic_cut", "spatial_fourbar", "jansen_leg", "other_cuts", "delta")
 CASES = {f"{file}-{v['name']}": v for file in FILES for v in read(f"{file}.json")["variants"]}
 
 
-@pytest.mark.parametrize("variant", CASES.values(), ids=CASES)
+@each("variant", CASES.values(), ids=CASES)
 def test_second_derivatives_are_differences_of_the_first(variant, rng):
     mechanism, state = closed(variant), variant["states"][0]
     q, qd, qdd = (np.array(x) for x in (state["q"], state["qd"], state["inverse"]["qdd"]))

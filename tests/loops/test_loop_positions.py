@@ -1,13 +1,13 @@
 """Joints that follow others in closed loops by compiled code, compared with the loops' equations in NumPy."""
 
 import numpy as np
-import pytest
 
 import kinetree as kt
 from kinetree.dynamics.loops.assembly import closest
 from kinetree.dynamics.loops.positions import loop_positions_of
 from kinetree.dynamics.loops.system import constraints
 from loops.test_loop_drives import mimicking
+from support.each import each
 
 MECHANISMS = [
     *map(
@@ -28,7 +28,7 @@ def ways(mechanism, seed=0):
     return start, names, chosen, u, 2.0 * amplitude * t, 2.0 * amplitude + 0.0 * t
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda x: x.name)
+@each("mechanism", MECHANISMS, ids=lambda x: x.name)
 def test_motions_satisfy_the_loops_equations(mechanism):
     start, names, chosen, u, v, a = ways(mechanism)
     motion = kt.loops.dependent_motion(mechanism, names, u, v, a, q0=start)
@@ -39,7 +39,7 @@ def test_motions_satisfy_the_loops_equations(mechanism):
         assert np.array_equal(whole[:, chosen], given)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda x: x.name)
+@each("mechanism", MECHANISMS, ids=lambda x: x.name)
 def test_a_long_step_ends_on_its_branch_or_is_refused(mechanism):
     """What is reached in one step is what a hundred short ones reach."""
     start, _, chosen, _, _, _ = ways(mechanism)

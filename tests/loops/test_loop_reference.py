@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from kinetree.analysis.loops.dynamics import loop_forward_dynamics
+from kinetree.analysis.loops.structure import structure
 
 import kinetree as kt
 from kinetree.dynamics.loops.dynamics import loop_forward_dynamics
 from kinetree.dynamics.loops.structure import structure
+from support.each import each
 from support.loop_walk import BENCHMARKS, BOOK, STATES, walk
 from support.reference import closed, read, relative_error
 
@@ -18,7 +21,7 @@ every_mechanism = pytest.mark.parametrize("variant", CASES.values(), ids=CASES)
 CLOSE = 1e-11  # of torques, accelerations and wrenches, relative
 
 
-@pytest.mark.parametrize("name", [*BOOK, *BENCHMARKS, *STATES])
+@each("name", [*BOOK, *BENCHMARKS, *STATES])
 def test_questions_answer_as_independent_solutions(name):
     """Torques, multipliers, wrenches with masks, accelerations, derivatives, energies, assembly."""
     worst = walk(name, read(f"{name}.json"))

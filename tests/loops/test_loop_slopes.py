@@ -4,6 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from kinetree.analysis.loops.assembly import assemble, assembly_modes, completed, dependent_motion
+from kinetree.analysis.loops.dynamics import loop_forward_dynamics, loop_inverse_dynamics
+from kinetree.analysis.loops.sensitivity import loop_forward_dynamics_derivatives
+from kinetree.analysis.loops.slopes import Direction, row_slopes
+from kinetree.analysis.loops.structure import mobility, structure, subsystems
+from kinetree.analysis.loops.system import constraints, loop_rows
 
 import kinetree as kt
 from kinetree.dynamics.axis_slopes import Direction
@@ -13,6 +19,7 @@ from kinetree.dynamics.loops.sensitivity import loop_forward_dynamics_derivative
 from kinetree.dynamics.loops.slopes import row_slopes
 from kinetree.dynamics.loops.structure import mobility, structure, subsystems
 from kinetree.dynamics.loops.system import constraints, loop_rows
+from support.each import each
 from support.reference import closed, read
 
 FILES = ("slider_crank", "prismatic_cut", "spatial_fourbar", "other_cuts", "six_bar", "five_bar")
@@ -58,7 +65,7 @@ def check_slopes(rows, q, qd, qdd, dq, dqd, dqdd):
     assert np.abs(found.second_rate[0] - (s_up - s_low) / (2 * h)).max() < 1e-6
 
 
-@pytest.mark.parametrize("case", [*CASES, "rods"])
+@each("case", [*CASES, "rods"])
 def test_rates_of_gaps_are_differences_in_time(case, rng):
     """Along q(t) = q + qd t + qdd t^2 / 2 the gaps have slopes J qd and the second rates returned."""
     mechanism = rod_and_planar() if case == "rods" else closed(CASES[case])

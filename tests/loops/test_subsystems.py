@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from kinetree.analysis.loops.dynamics import drive_torque
+from kinetree.analysis.loops.states import fitting_state
+from kinetree.analysis.loops.system import constraints
 
 import kinetree as kt
 from kinetree.dynamics.loops.drives import compiled_drives
 from kinetree.dynamics.loops.dynamics import drive_map, drive_torque
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.dynamics.loops.system import constraints
+from support.each import each
 from support.reference import closed, read, relative_error
 
 
@@ -48,7 +52,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_subsystems_one_after_the_other_are_all_at_once(name):
     make, sizes = CASES[name]
     mechanism, at = make()

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from kinetree.analysis.loops.system import constraints
 
 import kinetree as kt
 from kinetree.dynamics.loops.system import constraints
+from support.each import each
 
 MOBILITY = {
     "four_bar": 1,
@@ -22,7 +24,7 @@ MOBILITY = {
 CLOSED_AT_ZERO = [name for name in MOBILITY if name not in ("four_bar", "robotic_leg", "three_rrr")]
 
 
-@pytest.mark.parametrize("name", MOBILITY)
+@each("name", MOBILITY)
 def test_drives_are_as_many_as_freedoms_and_independent(name):
     mechanism = kt.zoo.by_name(name)
     found = kt.loops.structure(mechanism)
@@ -30,14 +32,14 @@ def test_drives_are_as_many_as_freedoms_and_independent(name):
     assert found.independent == tuple(np.array(mechanism.joint_names)[mechanism.driven])
 
 
-@pytest.mark.parametrize("name", CLOSED_AT_ZERO)
+@each("name", CLOSED_AT_ZERO)
 def test_loops_are_closed_at_zero(name):
     mechanism = kt.zoo.by_name(name)
     assert np.abs(constraints(mechanism, np.zeros(mechanism.n_dof)).gap).max() < 1e-15
 
 
-@pytest.mark.parametrize("n", [1, 2, 7])
-@pytest.mark.parametrize("theta", [0.3, 1.2, 2.5])
+@each("n", [1, 2, 7])
+@each("theta", [0.3, 1.2, 2.5])
 def test_four_bars_swing_as_one_pendulum(n, theta):
     """((n + 1) / 3 + n) theta" = ((n + 1) / 2 + n) g sin theta, whatever the speed."""
     mechanism = kt.zoo.n_four_bar(n)
@@ -93,7 +95,7 @@ def test_a_delta_plate_keeps_its_orientation():
     assert np.abs(turned - np.eye(3)).max() < 1e-12
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "words"),
     [
         (lambda: kt.zoo.slider_crank(0.1, 0.2, 0.2), "offset must be less than the rod"),

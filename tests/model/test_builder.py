@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.model.joint_kind import KINDS
 from support.cases import assert_close
+from support.each import each
 
 ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
 
@@ -37,7 +38,7 @@ def test_the_builder_writes_links():
     assert arm.build() == by_hand
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_every_kind_has_a_method(kind):
     one, other = kt.Builder("m"), kt.Builder("m")
     getattr(one.world, kind)("j", at=(1, 2, 3)).body("b", ROD)

@@ -18,6 +18,7 @@ from kinetree.errors import InputError, KinetreeError, ModelError
 from kinetree.model.builder import Builder
 from kinetree.model.dh import distal_frames, euler_dh_rows, from_dh
 from kinetree.model.joint import Mimic
+from support.each import each
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
 CLASSIC = json.loads((REFERENCE / "models_classic_dh.json").read_text())
@@ -202,7 +203,7 @@ def classic_rows(links):
     return rows
 
 
-@pytest.mark.parametrize("case", CLASSIC["chains"], ids=lambda case: case["types"])
+@each("case", CLASSIC["chains"], ids=lambda case: case["types"])
 def test_classic_chain_has_the_reference_mass_matrix(case):
     rows = [{**row, "allow_unphysical": True} for row in classic_rows(case["links"])]
     M = mass_matrix(from_dh(rows, "classic"), case["q"])
@@ -313,7 +314,7 @@ BAD_TABLES = [
 ]
 
 
-@pytest.mark.parametrize("rows, convention, words", BAD_TABLES, ids=lambda x: str(x)[:40])
+@each("rows, convention, words", BAD_TABLES, ids=lambda x: str(x)[:40])
 def test_bad_tables_are_refused_with_the_row_named(rows, convention, words):
     with pytest.raises(ModelError) as raised:
         from_dh(rows, convention)
@@ -346,7 +347,7 @@ def plain_product(sequence, angles):
     return rotation_about(sequence[0], angles[0]) @ rotation_about(sequence[1], angles[1])
 
 
-@pytest.mark.parametrize("sequence", [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES])
+@each("sequence", [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES])
 def test_euler_rows_give_the_euler_rotation(sequence):
     for angles in rng().uniform(-pi, pi, (5, len(sequence))):
         assert np.abs(euler_product(sequence, angles) - plain_product(sequence, angles)).max() < 1e-14
@@ -361,12 +362,12 @@ def test_euler_rows_are_the_tables_of_the_book():
             assert (row.alpha, row.theta) == pytest.approx((radians(alpha), radians(theta)), abs=1e-15)
 
 
-@pytest.mark.parametrize("case", EULER["cases"], ids=lambda case: case["seq"])
+@each("case", EULER["cases"], ids=lambda case: case["seq"])
 def test_euler_rows_give_the_reference_rotations(case):
     assert np.abs(euler_product(case["seq"], case["theta"]) - case["R"]).max() < 1e-14
 
 
-@pytest.mark.parametrize("sequence", [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES])
+@each("sequence", [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES])
 def test_compiled_axes_give_the_same_rotation_as_the_euler_rows(sequence):
     kind = "spherical" if len(sequence) == 3 else "universal"
     tree = from_dh([{"joint": kind, "sequence": sequence}]).tree

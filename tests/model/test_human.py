@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.model.human.segments import PAIRED, TABLE
 from kinetree.report.shapes import shape_faces
+from support.each import each
 
 MAN, WOMAN = kt.zoo.human(), kt.zoo.human("female", 1.63, 60.0)
 PEOPLE = [(MAN, 1.75, 75.0), (WOMAN, 1.63, 60.0), (kt.zoo.human("male", 1.95, 105.0), 1.95, 105.0)]
@@ -96,7 +97,7 @@ def test_left_and_right_are_mirror_images(person):
     assert np.allclose(kt.inverse_dynamics(person, *mirrored), sign * tau[order], atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("joint", "body", "point", "axis", "towards"),
     [
         ("left_hip.flexion", "left_thigh", (0, 0, -0.4), 0, 1),  # forward
@@ -143,7 +144,7 @@ def test_segments_can_be_replaced():
     assert poses["left_foot"][1][2] == pytest.approx(poses["left_shank"][1][2] - 0.5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "words"),
     [
         ({"sex": "other"}, "unknown sex 'other'"),

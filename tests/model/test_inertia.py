@@ -8,6 +8,7 @@ from numpy.polynomial.legendre import leggauss
 
 import kinetree as kt
 from support.cases import assert_close
+from support.each import each
 from support.trees import inertia as random_inertia
 from support.trees import placement
 
@@ -218,7 +219,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
+@each("bad", BAD)
 def test_what_no_body_has(bad):
     call, message = BAD[bad]
     with pytest.raises(kt.errors.ModelError, match=f"(?s){message}"):

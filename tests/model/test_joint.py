@@ -8,6 +8,7 @@ from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
 from kinetree.model.joint import PARAMETERS
 from kinetree.model.joint_kind import KINDS
 from support.cases import assert_close
+from support.each import each
 
 X, Y, Z = np.eye(3)
 DEFAULTS = {
@@ -26,7 +27,7 @@ def test_every_kind_is_listed():
     assert set(DEFAULTS) == set(KINDS)
 
 
-@pytest.mark.parametrize("kind", DEFAULTS)
+@each("kind", DEFAULTS)
 def test_kind(kind):
     axes, names = DEFAULTS[kind]
     joint = kt.Joint.of_kind("j", kind)
@@ -53,7 +54,7 @@ def test_the_plane_of_a_planar_joint_is_given_by_its_axis():
     assert kt.Joint.of_kind("j", "cylindrical").turns == (True, False)
 
 
-@pytest.mark.parametrize("sequence", THREE_AXIS_SEQUENCES)
+@each("sequence", THREE_AXIS_SEQUENCES)
 def test_sequences_of_three(sequence):
     for kind, skip in (("spherical", 0), ("free", 3)):
         joint = kt.Joint.of_kind("j", kind, sequence=sequence.lower())
@@ -146,7 +147,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
+@each("bad", BAD)
 def test_what_is_refused(bad):
     call, message = BAD[bad]
     with pytest.raises(kt.errors.ModelError, match=f"(?s){message}"):

@@ -7,6 +7,7 @@ import pytest
 
 import kinetree
 from kinetree.model.joint_kind import KINDS
+from support.each import each
 
 PACKAGE = Path(kinetree.__file__).parent
 HOME = "model/joint_kind.py"
@@ -27,7 +28,7 @@ OTHER_VOCABULARIES = {  # files in which the same words mean something else
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "kinds"),
     [
         ("is_fixed", "fixed"),

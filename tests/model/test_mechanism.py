@@ -11,6 +11,7 @@ import pytest
 import kinetree as kt
 from support import trees
 from support.cases import assert_close
+from support.each import each
 
 ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
 
@@ -192,7 +193,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
+@each("bad", BAD)
 def test_what_is_refused(bad):
     call, message = BAD[bad]
     with pytest.raises(kt.errors.ModelError, match=f"(?s){message}"):

@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.model.modules import Module
+from support.each import each
 
 ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
 
@@ -106,7 +107,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
+@each("bad", BAD)
 def test_what_is_no_partition(bad):
     groups, message = BAD[bad]
     with pytest.raises(kt.errors.ModelError, match=f"(?s){message}"):

@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.model.payload import solid_inertia
+from support.each import each
 
 Q = np.array([0.3, -0.5, 0.8, 0.2, 0.6, -0.4])
 
@@ -90,7 +91,7 @@ def test_round_trip_through_files(tmp_path):
         assert np.allclose(kt.mass_matrix(again, Q), kt.mass_matrix(loaded, Q), atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda a: a.with_payload("wrist", 1.0), "wrist"),

@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.model.rooted import frame_in
+from support.each import each
 
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "free", "fixed")
 
@@ -61,8 +62,8 @@ def test_degrees_of_freedom_keep_their_names(kind):
     assert np.allclose(back, q, atol=1e-12)
 
 
-@pytest.mark.parametrize("tree", TREES)
-@pytest.mark.parametrize("which", [2, 5, -1])
+@each("tree", TREES)
+@each("which", [2, 5, -1])
 def test_both_roots_agree(tree, which):
     body = tree.body_names[which]
     other = tree.rooted_at(body, point=(0.05, -0.1, 0.2), sequence="ZXY")
@@ -208,7 +209,7 @@ def test_a_mechanism_that_stands_needs_a_base():
         kt.analysis.change_root(arm, held, np.zeros(6))
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda m: m.rooted_at("shank9"), "unknown body 'shank9'"),

@@ -15,6 +15,7 @@ from kinetree.model import zoo
 from kinetree.model.body import WORLD
 from kinetree.model.dh import distal_frames, from_dh
 from kinetree.model.joint_kind import KINDS as JOINT_KINDS
+from support.each import each
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
 TREES = json.loads((REFERENCE / "models_trees.json").read_text())["models"]
@@ -45,7 +46,7 @@ def assert_same_body(link, parent, expected):
     assert close(link.body.inertia.moment, expected["inertia_com"])
 
 
-@pytest.mark.parametrize("name", [*TREES, *LOOPS])
+@each("name", [*TREES, *LOOPS])
 def test_model_is_the_reference_model(name):
     expected, mechanism = (TREES | LOOPS)[name], make(name)
     assert np.array_equal(mechanism.gravity, expected["gravity"])
@@ -356,7 +357,7 @@ BAD_CALLS = [
 ]
 
 
-@pytest.mark.parametrize("call, words", BAD_CALLS)
+@each("call, words", BAD_CALLS)
 def test_bad_parameters_are_refused(call, words):
     with pytest.raises(KinetreeError) as raised:
         call()
