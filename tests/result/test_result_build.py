@@ -344,10 +344,9 @@ def test_csv_reads_back_bit_for_bit(tmp_path, rng):
 def test_pandas_reads_csv_directly(tmp_path, rng):
     result = small_result(zoo.quadruped(), rng)
     result.to_csv(tmp_path / "run.csv")
-    found, table = (
-        pandas.read_csv(tmp_path / "run.csv", index_col=0, float_precision="round_trip"),
-        result.to_pandas(),
-    )
+    is_exact = tuple(map(int, pandas.__version__.split(".")[:2])) >= (3, 1)  # by itself
+    how = {} if is_exact else {"float_precision": "round_trip"}
+    found, table = pandas.read_csv(tmp_path / "run.csv", index_col=0, **how), result.to_pandas()
     assert found.index.name == "time [s]"
     assert found.columns[0] == "q.base.tx [m]" and found.columns[-1] == "qd.knee4 [rad/s]"
     np.testing.assert_allclose(found.to_numpy(), table.to_numpy(), rtol=1e-15)
