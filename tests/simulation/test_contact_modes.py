@@ -226,6 +226,7 @@ def test_events_that_leave_hardly_any_progress_are_an_error(monkeypatch):
 
 def test_a_tick_that_takes_too_many_steps_is_an_error_that_names_the_contact(monkeypatch):
     """One tick of a sampled law may never hang: with a bound of some steps a falling foot exceeds it."""
+    monkeypatch.setattr("kinetree.simulation.run.LOOK", 20)
     monkeypatch.setattr("kinetree.simulation.run.TICK_STEPS", 20)
     build = kt.Builder("ball")
     ball = build.world.prismatic("height", axis="z", driven=False).body("ball", kt.Inertia.sphere(1.0, 0.1))

@@ -42,6 +42,7 @@ _SAMPLED = (
 )
 ON_INSTANT = 1e-9  # share of a sampling period
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
+LOOK = 1_000  # steps between two judgements of a run, so that none depends on how fast the machine is
 CUTS = 10_000  # events after which the mean time between two of them is looked at
 TICK_STEPS = 50_000  # of one tick of a sampled law: some hundred are usual where feet touch
 LONGEST_TICK = 0.02  # s: a run under other laws that is not longer counts as a tick of a loop around it,
@@ -277,21 +278,25 @@ def advance_through_locks(integration: SwitchingIntegration, charts: Charts, pro
 def _advance(integration: SwitchingIntegration, charts: Charts, progress: Progress) -> Status:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
     steps, before = 64, integration.statistics["steps"]
-    mark = Mark(before, integration.t, integration.cuts, integration.t)
+    mark, looked_at = Mark(before, integration.t, integration.cuts, integration.t), before
     while True:
         begin = perf_counter()
-        written = integration.n_out
+        written, steps = integration.n_out, min(steps, looked_at + LOOK - before)
         status = integration.advance(steps if charts.view is None else 1)
         charts.follow(integration, written)
         progress(integration.t)
         if status is not Status.RUNNING:
             return status
-        if has_diverged(charts.system, integration.y):
-            return Status.NOT_FINITE
-        integration.consider(charts.system)
+        has_left = has_diverged(charts.system, integration.y)
+        if not has_left:
+            integration.consider(charts.system)
         count = integration.statistics["steps"]
-        mark = moved_on(integration, charts.system, integration.options, mark)
-        refuse_runaway(integration, charts.system, integration.options, count)
+        if count >= looked_at + LOOK:
+            looked_at = count
+            if has_left:
+                return Status.NOT_FINITE
+            mark = moved_on(integration, charts.system, integration.options, mark)
+            refuse_runaway(integration, charts.system, integration.options, count)
         seconds = max(perf_counter() - begin, 1e-6)
         steps, before = int(min(max((count - before) * PIECE / seconds, 16), TICK_STEPS // 4)), count
 
