@@ -17,7 +17,6 @@ from kinetree.cli import app
 from kinetree.model import zoo
 from kinetree.study.models import shipped
 from support import reference
-from support.each import each
 from support.stand_ins import interrupted
 
 COMMANDS = ("demo", "info", "draw", "zoo", "schema")
@@ -60,7 +59,7 @@ def test_version():
     assert (result.exit_code, result.output) == (0, f"kinetree {__version__}\n")
 
 
-@each("name", zoo.ZOO)
+@pytest.mark.parametrize("name", zoo.ZOO)
 def test_info_names_every_body_and_joint(name):
     result = CliRunner().invoke(app, ["info", name], env={"COLUMNS": "200"})
     mechanism = zoo.by_name(name)

@@ -14,7 +14,6 @@ from kinetree.lint.rules import RULES
 from kinetree.lint.study import check_file
 from kinetree.lint.toml import PARTS
 from kinetree.study.examples import example_names
-from support.each import each
 from support.texts import UNPHYSICAL_URDF
 
 BROKEN = """name = "arm"
@@ -210,7 +209,7 @@ q = [0, 0, 0, 0]
 """
 
 
-@each("name", example_names())
+@pytest.mark.parametrize("name", example_names())
 def test_the_shipped_examples_are_clean(name):
     assert check_file(name) == []
 

@@ -2,11 +2,11 @@
 
 import re
 
+import pytest
 from typer.testing import CliRunner
 
 from kinetree.cli import app
 from kinetree.cli.commands import COMMANDS
-from support.each import each
 
 PAGES = [*COMMANDS, "examples list", "examples copy"]
 
@@ -17,8 +17,8 @@ def page(words, columns):
     return result.stdout
 
 
-@each("columns", [80, 120])
-@each("name", PAGES)
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", PAGES)
 def test_help_is_plain(name, columns):
     text = page(name, columns)
     assert not re.search(r"<\w", text), "types of the program"
@@ -28,7 +28,7 @@ def test_help_is_plain(name, columns):
     assert re.search(rf"Examples?: kinetree {name.split()[0]}", text)
 
 
-@each("name", PAGES)
+@pytest.mark.parametrize("name", PAGES)
 def test_every_option_that_wants_something_says_what(name):
     for option in re.findall(r"^  (?:-o, )?(--[a-z-]+)(?: \(.*)?$", page(name, 400), re.MULTILINE):
         raise AssertionError(f"{option} says neither what it wants nor what it is for")

@@ -17,7 +17,6 @@ from kinetree.lint.study import check_file
 from kinetree.model.named_state import NamedState
 from kinetree.study.new_mechanism import TEMPLATES
 from kinetree.study.new_study import TASKS
-from support.each import each
 
 
 def kinetree(*arguments, **options):
@@ -30,7 +29,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@each("template", TEMPLATES)
+@pytest.mark.parametrize("template", TEMPLATES)
 def test_every_mechanism_is_clean_and_commented(template):
     result = kinetree("new", "mechanism", "mine", "--template", template)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -65,8 +64,8 @@ def test_the_four_bar_is_closed_at_zero_and_its_crank_turns_fully():
     assert np.allclose(tip[0], [0.2, 0, 0.3])
 
 
-@each("task", TASKS)
-@each("model", ["cart.toml", "gripper"])
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("model", ["cart.toml", "gripper"])
 def test_every_study_is_clean_and_runs(task, model):
     kinetree("new", "mechanism", "cart", "--template", "cart")
     assert (
@@ -170,7 +169,7 @@ BAD = {
 }
 
 
-@each("case", BAD)
+@pytest.mark.parametrize("case", BAD)
 def test_bad_answers_write_nothing(case):
     Path("here.toml").write_text("precious")
     arguments, reason = BAD[case]

@@ -17,7 +17,6 @@ from kinetree.cli.setting_names import keys_of, table_classes
 from kinetree.model import zoo
 from kinetree.study import new_mechanism, new_study
 from kinetree.study.file import study_schema
-from support.each import each
 from support.stand_ins import interrupted
 
 HEAVY = ("numpy", "scipy", "numba", "matplotlib", "xarray", "h5py", "rich", "mujoco")
@@ -143,7 +142,7 @@ def test_names_for_completion_are_those_that_exist(tmp_path, monkeypatch):
     assert "arm.toml" in complete_model("ar") and complete_path("no/such/", (".nc",)) == []
 
 
-@each("name", COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_of_commands_tells_what_the_commands_say(name):
     """The line of the help is the first line of the docstring."""
     result = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})

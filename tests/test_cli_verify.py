@@ -16,7 +16,6 @@ from kinetree.derivations import able
 from kinetree.dynamics.loops.structure import mobility
 from kinetree.formats.dh_csv import mechanism_from_dh_csv
 from kinetree.study.speed import best_time
-from support.each import each
 from support.texts import UNPHYSICAL_URDF
 
 DATA = Path(__file__).parent / "data"
@@ -239,7 +238,7 @@ CSV = {
 }
 
 
-@each("case", CSV)
+@pytest.mark.parametrize("case", CSV)
 def test_bad_tables_are_refused_with_their_line(case):
     text, reason = CSV[case]
     with pytest.raises(kt.KinetreeError) as caught:

@@ -21,6 +21,7 @@ def each(names: str | Sequence[str], values: Iterable[Any], ids: Ids = None) -> 
     """Like ``pytest.mark.parametrize``, but all cases are one test; one above the other makes the product.
 
     Every case has the random numbers ``rng`` that it would have as a test by itself, whatever ran before it.
+    Other fixtures are shared, so cases that leave files or settings must be tests by themselves.
     """
     keys = [x.strip() for x in names.split(",")] if isinstance(names, str) else list(names)
     ids = ids if ids is None or callable(ids) else list(ids)
