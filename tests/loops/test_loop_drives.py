@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from kinetree.analysis.loops import drives
-from kinetree.analysis.loops.dynamics import drive_map
-from kinetree.analysis.loops.states import fitting_state
-from kinetree.analysis.loops.tracking import tracking_torque
 
 import kinetree as kt
 from kinetree.analysis.tracking import tracking_torque

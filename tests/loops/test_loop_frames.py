@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from fuzz.linkages import KINDS, in_other_frames, parallelogram
-from kinetree.analysis.loops.structure import regular_pose
 from scipy.integrate import solve_ivp
 
 import kinetree as kt

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from kinetree.analysis.loops.assembly import completed
 
 import kinetree as kt
 from kinetree.dynamics.loops.assembly import completed

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from kinetree.analysis.loops.dynamics import loop_forward_dynamics
-from kinetree.analysis.loops.structure import structure
 
 import kinetree as kt
 from kinetree.dynamics.loops.dynamics import loop_forward_dynamics

@@ -4,12 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kinetree.analysis.loops.assembly import assemble, assembly_modes, completed, dependent_motion
-from kinetree.analysis.loops.dynamics import loop_forward_dynamics, loop_inverse_dynamics
-from kinetree.analysis.loops.sensitivity import loop_forward_dynamics_derivatives
-from kinetree.analysis.loops.slopes import Direction, row_slopes
-from kinetree.analysis.loops.structure import mobility, structure, subsystems
-from kinetree.analysis.loops.system import constraints, loop_rows
 
 import kinetree as kt
 from kinetree.dynamics.axis_slopes import Direction

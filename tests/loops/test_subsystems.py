@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from kinetree.analysis.loops.dynamics import drive_torque
-from kinetree.analysis.loops.states import fitting_state
-from kinetree.analysis.loops.system import constraints
 
 import kinetree as kt
 from kinetree.dynamics.loops.drives import compiled_drives

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from kinetree.analysis.loops.system import constraints
 
 import kinetree as kt
 from kinetree.dynamics.loops.system import constraints
