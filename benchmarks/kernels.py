@@ -1,6 +1,6 @@
 """Iterations of all searches that tests run, under several kernels of OpenBLAS: which depend on rounding.
 
-    python -m benchmarks.kernels tests/motion tests/studies
+    python -m benchmarks.kernels tests/motion tests/tasks
     python -m benchmarks.kernels tests/motion --kernels Haswell Prescott --more 0.1
 
 Each kernel is a run of pytest of its own, with OPENBLAS_CORETYPE and this file as a plugin that writes down

@@ -29,7 +29,7 @@ from kinetree.motion.program.program import Program
 from kinetree.motion.terms.functions import MotionSquares, Torque, TorquePower, TorqueSum
 from kinetree.motion.terms.reach import PlaceComponents, Position
 from kinetree.motion.terms.speed import Velocity
-from kinetree.studies.walking.conflict import AS_WALK
+from kinetree.tasks.walking.conflict import AS_WALK
 from kinetree.walking import Walking, walker, walking_problem
 
 TOLERANCE, MOST = 1e-3, 3000

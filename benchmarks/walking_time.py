@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.motion.predict import predict
-from kinetree.motion.program.block_linearised import BlockLinearised
+from kinetree.motion.program.block_linearized import BlockLinearized
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.program import Program
 from kinetree.motion.solvers.null_space import NullSpace
-from kinetree.studies.walking.checks import checked
-from kinetree.studies.walking.conflict import AS_WALK, QUICK
+from kinetree.tasks.walking.checks import checked
+from kinetree.tasks.walking.conflict import AS_WALK, QUICK
 from kinetree.walking import Walking, walker, walking_problem
 
 PARTS: list[tuple[str, Any, str]] = [
@@ -33,9 +33,9 @@ PARTS: list[tuple[str, Any, str]] = [
     ("rows, objective and gradient", Program, "constraints"),
     ("rows, objective and gradient", Program, "objective"),
     ("rows, objective and gradient", Program, "gradient"),
-    ("rows, objective and gradient", Program, "linearised"),
+    ("rows, objective and gradient", Program, "linearized"),
     ("second derivatives", Program, "curvature"),
-    ("assembly of the matrix", BlockLinearised, "condensed"),
+    ("assembly of the matrix", BlockLinearized, "condensed"),
     ("factors and steps", NullSpace, "rotated"),
     ("factors and steps", NullSpace, "factor"),
     ("factors and steps", NullSpace, "step"),

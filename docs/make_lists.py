@@ -149,8 +149,8 @@ def terms() -> str:
 def declarations() -> dict[str, list[Declaration]]:
     """All declarations of the code by section, in the order of the public names."""
     from kinetree.motion import terms
-    from kinetree.studies.lifting.task import Lifting
-    from kinetree.studies.walking.task import Walking
+    from kinetree.tasks.lifting.task import Lifting
+    from kinetree.tasks.walking.task import Walking
 
     kinds = [kind for name in terms.__all__ if is_declared(kind := getattr(terms, name))]
     objectives = [kind for kind in kinds if issubclass(kind, terms.Objective)]

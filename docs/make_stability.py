@@ -14,11 +14,11 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from kinetree.documents.forced_simulation import COMPILED, ForcedRun
+from kinetree.documents.stability import DOCUMENT, Stability, run_stability
 from kinetree.report.output import picture_bytes, write_file
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.report.panel import quiet_frame
-from kinetree.studies.forced_simulation import COMPILED, ForcedRun
-from kinetree.studies.stability import DOCUMENT, Stability, run_stability
 
 PICTURE = Path(__file__).parent / "images" / "stability.png"
 STYLES: dict[str, dict[str, Any]] = {  # wide lines below, narrow ones above: they lie on each other

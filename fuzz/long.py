@@ -75,7 +75,7 @@ def _prepare_mechanisms() -> None:
 
 def predictions(rng: Rng, folder: Path) -> str:
     """A random arm moves as is best; what is called solved keeps its limits and comes about in simulation."""
-    from kinetree.studies.prediction_check import came_about
+    from kinetree.tasks.prediction_check import came_about
 
     n = int(rng.integers(1, 4))
     kinds = ["revolute"] if rng.integers(2) else ["revolute", "prismatic"]

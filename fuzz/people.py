@@ -14,7 +14,7 @@ from fuzz.change import anything
 from fuzz.runner import ACCEPTED, REFUSED, Fuzzer, WrongAnswerError
 from kinetree.analysis.legged_stance import legged_stance
 from kinetree.model.human.joints import mirror_image
-from kinetree.studies.gaits.problem import gait_problem, planned
+from kinetree.tasks.gaits.problem import gait_problem, planned
 
 Rng = np.random.Generator
 ROBOTS = ("planar_biped", "spatial_biped", "quadruped", "hexapod")

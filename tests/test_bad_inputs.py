@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
+from kinetree.gait_data.score import vertical_peaks
 from kinetree.model.human.strength import scaled_torques
-from kinetree.studies.gait.score import vertical_peaks
 from support.each import each
 
 URDF = """<robot name="arm">

@@ -187,7 +187,7 @@ def test_torques_to_be_fed_forward_are_kept_as_far_as_they_came(place, monkeypat
 
 
 def test_a_stability_study_keeps_the_algorithms_that_are_done(place, monkeypatch):
-    import kinetree.studies.stability as stability
+    import kinetree.documents.stability as stability
 
     monkeypatch.setattr(stability, "forced_run", only_once(stability.forced_run))
     result = kinetree("run", "puma_stability", "--json", "--set", "study.duration=2")
@@ -198,7 +198,7 @@ def test_a_stability_study_keeps_the_algorithms_that_are_done(place, monkeypatch
 
 
 def test_a_stability_study_keeps_the_algorithm_that_is_under_way(place, monkeypatch):
-    import kinetree.studies.forced_simulation as forced
+    import kinetree.documents.forced_simulation as forced
 
     monkeypatch.setattr(forced, "forward_dynamics", interrupted_at(300, forced.forward_dynamics))
     assert kinetree("run", "puma_stability", "--set", "study.duration=2").exit_code == 130
@@ -214,7 +214,7 @@ def test_a_study_that_has_nothing_yet_leaves_nothing(place, monkeypatch):
     monkeypatch.setattr("kinetree.analysis.inverse.inverse_dynamics", interrupted)
     result = kinetree("run", "gripper_inverse_dynamics")
     assert result.exit_code == 130 and "before there was anything to save" in result.stderr
-    monkeypatch.setattr("kinetree.studies.stability.forced_run", interrupted)
+    monkeypatch.setattr("kinetree.documents.stability.forced_run", interrupted)
     assert kinetree("run", "puma_stability", "--set", "study.duration=2").exit_code == 130
     assert list(place.iterdir()) == []
 

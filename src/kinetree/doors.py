@@ -25,7 +25,7 @@ UPWARD = {  # function: the module in which it stands
     "plot_prediction": "kinetree.report.prediction_plot",  # prediction.plot()
     "plot_timing": "kinetree.report.timing_plot",  # timing.plot()
     "plot_workspace": "kinetree.report.workspace_plot",  # workspace.plot()
-    "check_by_simulation": "kinetree.studies.prediction_check",  # prediction.check_by_simulation()
+    "check_by_simulation": "kinetree.tasks.prediction_check",  # prediction.check_by_simulation()
 }
 
 

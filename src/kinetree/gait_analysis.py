@@ -7,16 +7,16 @@
 
 from typing import TYPE_CHECKING
 
+from kinetree.gait_data.curves import ALL as CURVES
+from kinetree.gait_data.cycle import GaitCycle, gait_cycle, stance_share
+from kinetree.gait_data.ground import ground_variables
+from kinetree.gait_data.measured import DATA_SETS, Measured, measured_squat, measured_walking
+from kinetree.gait_data.opensim import human_coordinates, opensim_coordinates
+from kinetree.gait_data.score import CurveScore, GaitScore, gait_score, vertical_peaks
+from kinetree.gait_data.strides import strides
 from kinetree.other_names import names_of
 from kinetree.report.gait_plot import plot_gait
 from kinetree.result.opensim import OpenSimTable, read_opensim
-from kinetree.studies.gait.curves import ALL as CURVES
-from kinetree.studies.gait.cycle import GaitCycle, gait_cycle, stance_share
-from kinetree.studies.gait.ground import ground_variables
-from kinetree.studies.gait.measured import DATA_SETS, Measured, measured_squat, measured_walking
-from kinetree.studies.gait.opensim import human_coordinates, opensim_coordinates
-from kinetree.studies.gait.score import CurveScore, GaitScore, gait_score, vertical_peaks
-from kinetree.studies.gait.strides import strides
 from kinetree.study.measured_gait import read_measured_walking
 
 __all__ = [

@@ -8,10 +8,10 @@
 from typing import TYPE_CHECKING
 
 from kinetree.other_names import names_of
-from kinetree.studies.gaits.gait import PredictedGait, gait
-from kinetree.studies.gaits.leap import Leap, hop, jump
-from kinetree.studies.gaits.schedule import Schedule, named_schedules
-from kinetree.studies.gaits.task import Gait
+from kinetree.tasks.gaits.gait import PredictedGait, gait
+from kinetree.tasks.gaits.leap import Leap, hop, jump
+from kinetree.tasks.gaits.schedule import Schedule, named_schedules
+from kinetree.tasks.gaits.task import Gait
 
 __all__ = ["Gait", "Leap", "PredictedGait", "Schedule", "gait", "hop", "jump", "named_schedules"]
 

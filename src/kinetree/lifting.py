@@ -8,12 +8,12 @@
 from typing import TYPE_CHECKING
 
 from kinetree.other_names import names_of
-from kinetree.studies.lifting.cyclic import LiftCycle, cycle
-from kinetree.studies.lifting.lift import Lift, lift
-from kinetree.studies.lifting.problem import Lifter, lifter, lifting_problem
-from kinetree.studies.lifting.repeated import repeat
-from kinetree.studies.lifting.squat import SquatRow, SquatScore, squat_score
-from kinetree.studies.lifting.task import Lifting
+from kinetree.tasks.lifting.cyclic import LiftCycle, cycle
+from kinetree.tasks.lifting.lift import Lift, lift
+from kinetree.tasks.lifting.problem import Lifter, lifter, lifting_problem
+from kinetree.tasks.lifting.repeated import repeat
+from kinetree.tasks.lifting.squat import SquatRow, SquatScore, squat_score
+from kinetree.tasks.lifting.task import Lifting
 
 __all__ = [
     "Lift",

@@ -7,13 +7,13 @@
 
 from typing import TYPE_CHECKING
 
+from kinetree.documents.walking import TwoStepWalk, two_step_walk
+from kinetree.documents.walking_problem import document_problem as two_step_problem
 from kinetree.other_names import names_of
-from kinetree.studies.walking.document import document_problem as two_step_problem
-from kinetree.studies.walking.document_walk import TwoStepWalk, two_step_walk
-from kinetree.studies.walking.problem import Walker, walker, walking_problem
-from kinetree.studies.walking.stride import Stride
-from kinetree.studies.walking.task import Walking
-from kinetree.studies.walking.walk import Walk, walk
+from kinetree.tasks.walking.problem import Walker, walker, walking_problem
+from kinetree.tasks.walking.stride import Stride
+from kinetree.tasks.walking.task import Walking
+from kinetree.tasks.walking.walk import Walk, walk
 
 __all__ = [
     "Stride",

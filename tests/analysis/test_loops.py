@@ -12,7 +12,7 @@ from kinetree.analysis.derivative_check import check_derivatives
 from kinetree.analysis.moment_point import inertial_wrench
 from kinetree.cli.app import app
 from kinetree.derivations.denoc.matrices import denoc_matrices
-from kinetree.studies.forced_simulation import check_run
+from kinetree.documents.forced_simulation import check_run
 from support.cases import assert_close
 from support.each import each
 

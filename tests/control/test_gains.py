@@ -25,7 +25,7 @@ def cart_pole() -> kt.Mechanism:
     return build.build()
 
 
-def linearised(mechanism, law, q):
+def linearized(mechanism, law, q):
     """Eigenvalues of the closed loop, by differences of the accelerations under a law."""
     n, h = mechanism.n_dof, 1e-6
     A = np.zeros((2 * n, 2 * n))
@@ -44,7 +44,7 @@ def linearised(mechanism, law, q):
 def test_computed_torque_has_the_poles_asked_for(bandwidth, damping):
     arm, pose = kt.zoo.kuka_kr5(), np.array([0.2, 0.5, -0.3, 0.1, 0.4, 0.0])
     law = kt.control.ComputedTorque(pose, *gains(bandwidth, damping))
-    found = linearised(arm, lambda q, qd: law.torque(arm, 0.0, q, qd), pose)
+    found = linearized(arm, lambda q, qd: law.torque(arm, 0.0, q, qd), pose)
     root = np.sqrt(complex(damping**2 - 1.0))
     wanted = bandwidth * np.array([-damping + root, -damping - root])
     for pole in found:
@@ -116,9 +116,9 @@ def test_gains_along_a_motion_solve_the_riccati_equation():
 def test_lqr_holds_a_pole_upright():
     crane, up = cart_pole(), [0.0, np.pi]
     law = LQR(crane, up, q_cost=[1.0, 10.0], qd_cost=0.1, tau_cost=0.1)
-    found = linearised(crane, lambda q, qd: law(0.0, q, qd), np.array(up))
+    found = linearized(crane, lambda q, qd: law(0.0, q, qd), np.array(up))
     assert found.real.max() < -0.3
-    open_loop = linearised(crane, lambda q, qd: np.zeros(2), np.array(up))
+    open_loop = linearized(crane, lambda q, qd: np.zeros(2), np.array(up))
     assert open_loop.real.max() > 1.0
     run = kt.simulate(
         crane, [0.1, np.pi - 0.2], duration=6.0, controller=law, times=13, rtol=1e-6, progress=False

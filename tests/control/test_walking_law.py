@@ -12,7 +12,7 @@ from kinetree.analysis.legs import legged
 from kinetree.analysis.stance import faces_back
 from kinetree.control import ContactReading, SampledLaw, WalkingLaw
 from kinetree.control.walking.balance import Balance
-from kinetree.control.walking.gait import GaitNumbers
+from kinetree.control.walking.stepping import GaitNumbers
 from kinetree.control.whole_body.compiled.footholds import minimum_jerk, plan
 from kinetree.study.new_walk import walking_lines
 from support.each import each

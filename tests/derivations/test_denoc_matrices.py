@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import kinetree as kt
-from kinetree.derivations.denoc.labels import OF_AXES, OF_MODULES, PAIRS, WHOLE, labelled, sides
+from kinetree.derivations.denoc.labels import OF_AXES, OF_MODULES, PAIRS, WHOLE, labeled, sides
 from kinetree.derivations.denoc.matrices import denoc_matrices
 from kinetree.report.sparsity import TITLES, draw_sparsity, sparsity_figure
 from support import trees
@@ -264,17 +264,17 @@ def test_every_whole_matrix_can_be_drawn(name, rng):
 
 
 # ---- names ---------------------------------------------------------------------------------------------
-def test_labelled_matrices_are_addressed_by_name(rng):
+def test_labeled_matrices_are_addressed_by_name(rng):
     robot = kt.zoo.gripper()
     d = at_random(robot, rng)
-    inertia, M = labelled(d, "I"), kt.mass_matrix(robot, d.q)
+    inertia, M = labeled(d, "I"), kt.mass_matrix(robot, d.q)
     for i, row in enumerate(robot.joint_names):
         for j, column in enumerate(robot.joint_names):
             assert float(inertia.sel(joint_row=row, joint_column=column)) == pytest.approx(M[i, j], abs=1e-15)
     assert inertia.coords["module_of_row"].values.tolist() == [1, 2, 2, 3]
-    N = labelled(d, "N")
+    N = labeled(d, "N")
     assert N.sel(joint_column="joint1", twist_row="joint3.wz") == pytest.approx(1.0)
-    printed = labelled(d, "A_bar", 3, 1).to_pandas().to_string()
+    printed = labeled(d, "A_bar", 3, 1).to_pandas().to_string()
     assert "joint4.vy" in printed and "joint1.wz" in printed
 
 
@@ -282,13 +282,13 @@ def test_every_matrix_has_names_for_every_row_and_column(rng):
     d = at_random(kt.zoo.random_tree(2, 7), rng)
     i, j = d.blocks[-1].parent or d.blocks[0].number, d.blocks[-1].number
     for name in WHOLE:
-        assert labelled(d, name).shape == getattr(d, name).shape
+        assert labeled(d, name).shape == getattr(d, name).shape
     for name in OF_MODULES:
         where = (j, i) if name in PAIRS else (j,)
-        assert labelled(d, name, *where).shape == getattr(d, name)(*where).shape
+        assert labeled(d, name, *where).shape == getattr(d, name)(*where).shape
     for name in OF_AXES:
         where = (1, 0) if name in PAIRS else (1,)
-        array = labelled(d, name, *where)
+        array = labeled(d, name, *where)
         assert array.shape == getattr(d, name)(*where).shape
         assert array.coords["twist_row"].values[0] == f"{d.tree.axis_names[1]}.wx"
 
@@ -298,9 +298,9 @@ def test_bad_input_is_named(rng):
     robot = kt.zoo.gripper()
     d = at_random(robot, rng)
     with pytest.raises(kt.errors.InputError, match=r"unknown matrix 'V'"):
-        labelled(d, "V")
+        labeled(d, "V")
     with pytest.raises(kt.errors.InputError, match=r"matrix 'A_bar' belongs to 2 modules, got 1"):
-        labelled(d, "A_bar", 1)
+        labeled(d, "A_bar", 1)
     with pytest.raises(kt.errors.InputError, match=r"unknown module '7'; allowed: 1, 2, 3"):
         d.M_hat(7)
     with pytest.raises(kt.errors.InputError, match=r"unknown partition 'bodies'; allowed: links, axes"):

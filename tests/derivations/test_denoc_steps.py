@@ -84,7 +84,7 @@ def test_other_partitions_have_the_same_torques():
     for partition in ("links", "axes"):
         other = denoc_steps(robot, *state, partition)
         assert whole(other, "tau") == pytest.approx(whole(own, "tau"), abs=1e-13)
-        assert other.labelled().w_tilde.sel(link="joint1").values == pytest.approx(own.of("w_tilde", 1))
+        assert other.labeled().w_tilde.sel(link="joint1").values == pytest.approx(own.of("w_tilde", 1))
 
 
 def test_springs_friction_and_armature_are_in_the_torques():
@@ -99,9 +99,9 @@ def test_springs_friction_and_armature_are_in_the_torques():
     assert whole(steps, "qdd") == pytest.approx(state[2], abs=1e-12)
 
 
-def test_labelled_data_have_names_modules_and_meanings(case):
+def test_labeled_data_have_names_modules_and_meanings(case):
     _, _, steps = case
-    data = steps.labelled()
+    data = steps.labeled()
     assert set(data.data_vars) == {*VECTORS, *JOINTS}
     assert all(data[name].attrs["long_name"] for name in data.data_vars)
     for i in steps.modules:

@@ -33,7 +33,7 @@ def test_blocks_are_the_rows(program, rng):
     )
     entries = program.jacobian(z), (program.jacobian_rows, program.jacobian_columns)
     J = sparse.csr_array(entries, shape=(program.m, program.n)).toarray()
-    linear = program.linearised(z)
+    linear = program.linearized(z)
     assert np.allclose(linear.times(d), J @ d, rtol=1e-12, atol=1e-12 * np.abs(J @ d).max())
     assert np.allclose(linear.transposed(y), J.T @ y, rtol=1e-12, atol=1e-12 * np.abs(J.T @ y).max())
     some = np.sort(rng.choice(program.m, 7, replace=False))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.documents.single_support import single_support
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
@@ -19,7 +20,6 @@ from kinetree.motion.terms import (
     TorqueLimits,
     ZeroMomentPoint,
 )
-from kinetree.studies.single_support import single_support
 
 SOLE = [(-0.1, -0.06), (0.1, -0.06), (0.1, 0.06), (-0.1, 0.06)]
 MOST = 250  # iterations

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.program.linearised import SortedEntries, SparseLinearised
+from kinetree.motion.program.linearized import SortedEntries, SparseLinearized
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.search.start import random_start, straight_line
 from kinetree.motion.solvers.interface import SolverSettings, Start, Status, Watch
@@ -89,7 +89,7 @@ def test_linear_maps_are_the_dense_ones(rng):
     rows, columns = np.nonzero(J)
     order = rng.permutation(len(rows))
     places = SortedEntries(4, 6, rows[order], columns[order])
-    linear = SparseLinearised(places, J[rows, columns][order], lambda: np.eye(4, order="F"))
+    linear = SparseLinearized(places, J[rows, columns][order], lambda: np.eye(4, order="F"))
     d, y, weight = rng.standard_normal(4), rng.standard_normal(6), rng.uniform(0.0, 1.0, 6)
     assert np.allclose(linear.times(d), J @ d) and np.allclose(linear.transposed(y), J.T @ y)
     assert np.array_equal(linear.chosen(np.array([4, 1])), J[[4, 1]])

@@ -10,7 +10,7 @@ from kinetree.motion.free_knots import free_knots
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples
 from kinetree.motion.tightening import tightened
 from kinetree.result.records import Check
-from kinetree.studies.walking.verified import Verified
+from kinetree.tasks.walking.verified import Verified
 from kinetree.terms import Boundary, Time, TorqueLimits
 
 ARM = kt.zoo.two_link()

@@ -1,4 +1,4 @@
-"""What goes into a result is checked and labelled; what it says comes out again."""
+"""What goes into a result is checked and labeled; what it says comes out again."""
 
 import copy
 import csv

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from kinetree.documents.iftomm import PROBLEMS, solve
 from kinetree.errors import InputError
-from kinetree.studies.iftomm import PROBLEMS, solve
 
 
 def test_the_pendulum_is_solved():

@@ -41,7 +41,7 @@ def test_a_curve_without_deviation_has_scores_without_it(tmp_path):
 
 def test_the_included_data_read_as_a_file_are_the_included_data(tmp_path):
     """Their columns have other names, and some are of no curve, which is reported."""
-    text = (files("kinetree.studies.gait") / "data" / "walking_arnold5.csv").read_text()
+    text = (files("kinetree.gait_data") / "data" / "walking_arnold5.csv").read_text()
     file = written(tmp_path, text.replace("pct_cycle", "percent", 1))
     with pytest.warns(kt.KinetreeWarning, match="ignored columns .*curves are hip_flexion, "):
         data = read_measured_walking(file)

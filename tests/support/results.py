@@ -6,7 +6,7 @@ from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.variables import KNOWN
 
-LABELLED_BY_CONTACT = ("contact", "loop")
+LABELED_BY_CONTACT = ("contact", "loop")
 
 
 def random_variables(mechanism, rng, k=7):
@@ -18,7 +18,7 @@ def random_variables(mechanism, rng, k=7):
     found = {"time": np.cumsum(rng.uniform(0.0, 0.1, k))}
     for name, quantity in KNOWN.items():
         shape = [sizes[dim] for dim in quantity.dims]
-        if 0 in (sizes[dim] for dim in LABELLED_BY_CONTACT if dim in quantity.dims):
+        if 0 in (sizes[dim] for dim in LABELED_BY_CONTACT if dim in quantity.dims):
             continue
         values = rng.standard_normal(shape) * 10.0 ** rng.integers(-300, 300, shape)
         values[rng.random(shape) < 0.1] = -0.0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.labels import labelled_wrenches
+from kinetree.analysis.labels import labeled_wrenches
 from kinetree.analysis.question import closed
 from kinetree.dynamics.by_formulation import answer
 from kinetree.dynamics.checks import check_threads
@@ -221,4 +221,4 @@ def joint_reactions(
         found = closed_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
     else:
         found = tree_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
-    return labelled_wrenches(mechanism, found, frame) if labeled else found
+    return labeled_wrenches(mechanism, found, frame) if labeled else found

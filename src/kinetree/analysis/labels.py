@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from xarray import DataArray
 
 
-def labelled_wrenches(mechanism: Mechanism, values: Array, frame: Frame) -> DataArray:
+def labeled_wrenches(mechanism: Mechanism, values: Array, frame: Frame) -> DataArray:
     """Wrenches (..., n_bodies, 6) with names of bodies and components.
 
     The axes before are called "state", or "state1", "state2", ... if there are several.

@@ -94,7 +94,7 @@ def export(
 
     found = read_result(result)
     if strides is not None:
-        from kinetree.studies.gait.strides import strides as walk_on
+        from kinetree.gait_data.strides import strides as walk_on
 
         found = walk_on(found, strides)
     if rate is not None:
@@ -151,7 +151,7 @@ def _write(result: Result, path: Path, variables: list[str] | None, force: bool)
             return
         motion = suffix == ".mot"
         if motion and variable == "q":
-            from kinetree.studies.gait.opensim import is_human, opensim_motion
+            from kinetree.gait_data.opensim import is_human, opensim_motion
 
             if is_human(result.mechanism):  # however it is rooted
                 write_text(path, opensim_motion(result), force)

@@ -16,9 +16,9 @@ from kinetree.cli.results import ResultFile
 from kinetree.errors import FileError, InputError, listed, unknown_name
 
 if TYPE_CHECKING:
+    from kinetree.gait_data.measured import Measured
+    from kinetree.gait_data.score import GaitScore
     from kinetree.result.result import Result
-    from kinetree.studies.gait.measured import Measured
-    from kinetree.studies.gait.score import GaitScore
 
 validate_app = PlainTyper(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 app.add_typer(validate_app, name="validate")
@@ -67,8 +67,8 @@ def validate_gait(
 
     Example: kinetree validate gait walk.nc --data arnold5 --picture walk.png
     """
+    from kinetree.gait_data.measured import DATA_SETS, measured_walking
     from kinetree.report.output import check_output, check_picture
-    from kinetree.studies.gait.measured import DATA_SETS, measured_walking
 
     _check_scores(output)
     if picture is not None:
@@ -81,8 +81,8 @@ def validate_gait(
             raise InputError(f"{unknown} Your own data are a .csv file.")
 
     from kinetree.formats.regular_file import write_text
-    from kinetree.studies.gait.cycle import gait_cycle
-    from kinetree.studies.gait.score import gait_score
+    from kinetree.gait_data.cycle import gait_cycle
+    from kinetree.gait_data.score import gait_score
     from kinetree.study.measured_gait import read_measured_walking
 
     walked = read_result(result)
@@ -129,7 +129,7 @@ def validate_lift(
 
     from kinetree.formats.regular_file import write_text
     from kinetree.report.terminal_gait import squat_report
-    from kinetree.studies.lifting.squat import squat_score
+    from kinetree.tasks.lifting.squat import squat_score
 
     lifted = read_result(result)
     score = squat_score(lifted)

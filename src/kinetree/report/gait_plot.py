@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import InputError
+from kinetree.gait_data.curves import ANGLES, FORCES, MOMENTS, POWERS, REACTIONS, CurveKind
+from kinetree.gait_data.cycle import GaitCycle, gait_cycle
+from kinetree.gait_data.measured import Measured, mean_powers, measured_walking
+from kinetree.gait_data.score import GaitScore, gait_score
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.report.panel import quiet_frame
 from kinetree.result.result import Result
-from kinetree.studies.gait.curves import ANGLES, FORCES, MOMENTS, POWERS, REACTIONS, CurveKind
-from kinetree.studies.gait.cycle import GaitCycle, gait_cycle
-from kinetree.studies.gait.measured import Measured, mean_powers, measured_walking
-from kinetree.studies.gait.score import GaitScore, gait_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
+from kinetree.gait_data.curves import ALL
+from kinetree.gait_data.score import CurveScore, GaitScore
 from kinetree.report.terminal import NAME, QUIET, plain_table
-from kinetree.studies.gait.curves import ALL
-from kinetree.studies.gait.score import CurveScore, GaitScore
-from kinetree.studies.lifting.squat import SquatScore
+from kinetree.tasks.lifting.squat import SquatScore
 
 GOOD, BAD = "green", "red"
 

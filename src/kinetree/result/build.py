@@ -14,7 +14,7 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
-from kinetree.result.labelled import Unlabelled, Variables
+from kinetree.result.labeled import Unlabeled, Variables
 from kinetree.result.records import Check, Event, checked_events, plain, provenance, unicode
 from kinetree.result.result import EVENT, Result, event_variables
 from kinetree.result.variables import KNOWN, REQUIRED, Variable, mechanism_coordinates
@@ -67,7 +67,7 @@ def build_result(
             for name, (values, unit, meaning) in event_variables(happened).items()
         }
     return Result(
-        Unlabelled(labels, arrays),  # type: ignore[arg-type]
+        Unlabeled(labels, arrays),  # type: ignore[arg-type]
         mechanism,
         task,
         plain(settings or {}, "settings"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.errors import InputError, shown
 from kinetree.formats.toml_writer import toml_text
-from kinetree.result.labelled import bits, coordinates_of, same_bits, variables_of
+from kinetree.result.labeled import bits, coordinates_of, same_bits, variables_of
 from kinetree.result.records import json_text, plain, plain_check
 from kinetree.result.variables import Variable
 

@@ -19,11 +19,11 @@ from kinetree.formats.regular_file import PathLike, check_is_file, check_writabl
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import check_required
-from kinetree.result.labelled import (
+from kinetree.result.labeled import (
     Variables,
     attributes,
     described,
-    labelled_dataset,
+    labeled_dataset,
 )
 from kinetree.result.records import Check, json_text, plain_check
 from kinetree.result.result import Result, arrays_of
@@ -187,7 +187,7 @@ def _read(place: Path, file: Any) -> Result:
     tables = {name: json.loads(texts[name]) for name in TABLES}
     stop = tables["stop"] or {"time": None, "reason": None}
     return Result(
-        labelled_dataset(coordinates, variables),
+        labeled_dataset(coordinates, variables),
         with_mesh_record(_mechanism(place, texts["mechanism"]), _meshes(file)),
         texts["task"],
         tables["settings"],

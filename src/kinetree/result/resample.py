@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.piecewise import PiecewisePolynomial, quintic_coefficients
 from kinetree.errors import InputError
-from kinetree.result.labelled import Unlabelled
+from kinetree.result.labeled import Unlabeled
 from kinetree.result.result import arrays_of, changed
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def resampled(result: Result, times: ArrayLike) -> Result:
         for name, x in variables.items()
     }
     labels = coordinates | {"time": coordinates["time"]._replace(values=_frozen(t))}
-    return changed(result, dataset=Unlabelled(labels, arrays))
+    return changed(result, dataset=Unlabeled(labels, arrays))
 
 
 def at_rate(result: Result, rate: float) -> Result:

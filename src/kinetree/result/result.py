@@ -15,7 +15,7 @@ from kinetree.doors import upstairs
 from kinetree.errors import InputError, unknown_name
 from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
-from kinetree.result.labelled import Unlabelled, Variables, coordinates_of, variable_of, variables_of
+from kinetree.result.labeled import Unlabeled, Variables, coordinates_of, variable_of, variables_of
 from kinetree.result.records import Check, Event
 from kinetree.result.variables import units_along
 from kinetree.result.verdict_names import ALL
@@ -80,7 +80,7 @@ class Result:
     # ---- the arrays -------------------------------------------------------------------------------------
 
     def __post_init__(self) -> None:
-        """Labels cost more than a short simulation: an `Unlabelled` may stand for the dataset."""
+        """Labels cost more than a short simulation: an `Unlabeled` may stand for the dataset."""
         if callable(self.__dict__["dataset"]):
             self.__dict__["_make_dataset"] = self.__dict__.pop("dataset")
 
@@ -125,7 +125,7 @@ class Result:
     def variables(self) -> tuple[str, ...]:
         """Names of the arrays, without those of labels and events."""
         events, made = tuple(_event_arrays()), self.__dict__.get("_make_dataset")
-        names = made.variables if isinstance(made, Unlabelled) else self.dataset.data_vars
+        names = made.variables if isinstance(made, Unlabeled) else self.dataset.data_vars
         return tuple(str(name) for name in names if name not in events)
 
     def units(self, name: str) -> str | tuple[str, ...]:
@@ -141,7 +141,7 @@ class Result:
     def events(self) -> tuple[Event, ...]:
         """Events in order of time."""
         made = self.__dict__.get("_make_dataset")
-        arrays: Any = made.variables if isinstance(made, Unlabelled) else self.dataset
+        arrays: Any = made.variables if isinstance(made, Unlabeled) else self.dataset
         if next(iter(_event_arrays())) not in arrays:
             return ()
         columns = (arrays[name].values.tolist() for name in _event_arrays())
@@ -296,7 +296,7 @@ class Result:
 def arrays_of(result: Result) -> tuple[Variables, Variables]:
     """Labels and arrays of a result; if its Dataset is not made yet, without making it."""
     made = result.__dict__.get("_make_dataset")
-    if isinstance(made, Unlabelled):
+    if isinstance(made, Unlabeled):
         return made
     return coordinates_of(result.dataset), variables_of(result.dataset)
 
@@ -304,7 +304,7 @@ def arrays_of(result: Result) -> tuple[Variables, Variables]:
 def changed(result: Result, **changes: Any) -> Result:
     """The result with other fields, as by ``dataclasses.replace``, which would make its Dataset.
 
-    ``dataset`` may be what makes one: an :class:`Unlabelled`.
+    ``dataset`` may be what makes one: an :class:`Unlabeled`.
     """
     if "_make_dataset" in result.__dict__:
         changes.setdefault("dataset", result.__dict__["_make_dataset"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.regular_file import checked_path, write_text
-from kinetree.result.labelled import coordinates_of, variable_of
+from kinetree.result.labeled import coordinates_of, variable_of
 from kinetree.result.variables import units_along
 
 if TYPE_CHECKING:

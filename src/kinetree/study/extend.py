@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinetree.result.labelled import Unlabelled
+from kinetree.result.labeled import Unlabeled
 from kinetree.result.records import plain
 from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import KNOWN, Variable
@@ -28,7 +28,7 @@ def with_variables(
             more[name] = Variable(known.dims, given, known.unit, known.long_name, known.may_be_missing)
         more[name].values.setflags(write=False)
     coordinates, variables = arrays_of(result)
-    return changed(result, dataset=Unlabelled(coordinates | dict(labels or {}), variables | more))
+    return changed(result, dataset=Unlabeled(coordinates | dict(labels or {}), variables | more))
 
 
 def with_study(result: Result, study: Study) -> Result:

@@ -10,9 +10,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import FileError, KinetreeWarning, listed
-from kinetree.studies.gait.curves import ALL, CurveKind
-from kinetree.studies.gait.cycle import stance_share
-from kinetree.studies.gait.measured import Measured
+from kinetree.gait_data.curves import ALL, CurveKind
+from kinetree.gait_data.cycle import stance_share
+from kinetree.gait_data.measured import Measured
 from kinetree.trajectories.csv_table import read_lines, row_of_numbers
 
 PERCENT = "percent"

@@ -78,7 +78,7 @@ def gait_lines(
     options: Mapping[str, Any] = NO_OPTIONS,
 ) -> list[str]:
     """The study of the cheapest gait; arguments as of :func:`walking_lines`."""
-    from kinetree.studies.gaits.schedule import named_schedules
+    from kinetree.tasks.gaits.schedule import named_schedules
 
     walker = legged(mechanism)
     known = list(named_schedules(len(walker.feet)))

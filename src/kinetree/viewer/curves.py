@@ -36,7 +36,7 @@ def curve_groups(result: Result) -> dict[str, list[ShownCurve]]:
     names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
     groups: dict[str, list[ShownCurve]] = {}
     for name in names:
-        for owner, label, values, unit in _labelled(result, name):
+        for owner, label, values, unit in _labeled(result, name):
             title = f"{name} {owner}".strip() + (f" [{unit}]" if unit not in ("", "1") else "")
             groups.setdefault(title, []).append(ShownCurve(label, values))
     return groups
@@ -66,7 +66,7 @@ def telling(groups: dict[str, list[ShownCurve]], most: int = 2) -> list[str]:
     return list(best.values())[:most]
 
 
-def _labelled(result: Result, name: str) -> list[tuple[str, str, Array, str]]:
+def _labeled(result: Result, name: str) -> list[tuple[str, str, Array, str]]:
     """Owner, label, values and unit of every column; the owner is the first of several labels."""
     array = result[name]
     dims = [str(dim) for dim in array.dims if dim != "time"]

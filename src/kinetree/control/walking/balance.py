@@ -16,7 +16,7 @@ from kinetree.control.sampled import ContactReading
 from kinetree.control.structure import effort_limits
 from kinetree.control.walking.command import Command
 from kinetree.control.walking.diary import Diary
-from kinetree.control.walking.gait import GaitNumbers
+from kinetree.control.walking.stepping import GaitNumbers
 from kinetree.control.walking.tables import axis_table, body_table, paths
 from kinetree.control.whole_body.compiled.least_squares import ROW
 from kinetree.control.whole_body.compiled.memory import new_bodies, new_walk

@@ -21,7 +21,7 @@ from kinetree.control.sampled import RunningLaw, SampledLaw
 from kinetree.control.structure import check_same_structure
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
-from kinetree.control.walking.gait import GaitNumbers
+from kinetree.control.walking.stepping import GaitNumbers
 from kinetree.control.whole_body.task import Task
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism

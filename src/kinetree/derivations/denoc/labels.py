@@ -72,7 +72,7 @@ def sides(matrices: DenocMatrices, name: str, *where: int) -> list[MatrixSide]:
     return [_side(matrices, kind, [found[min(k, len(found) - 1)]]) for k, kind in enumerate(kinds[name])]
 
 
-def labelled(matrices: DenocMatrices, name: str, *where: int) -> Any:
+def labeled(matrices: DenocMatrices, name: str, *where: int) -> Any:
     """A matrix as an xarray DataArray with the names of its rows and columns, and the module of each.
 
     ``name`` is any matrix of :class:`DenocMatrices`; parts take their module numbers, or axis numbers for A,
@@ -81,7 +81,7 @@ def labelled(matrices: DenocMatrices, name: str, *where: int) -> Any:
     >>> import kinetree as kt
     >>> from kinetree.derivations.denoc.matrices import denoc_matrices
     >>> gripper = denoc_matrices(kt.zoo.gripper(), [0.1, 0.2, 0.3, 0.4])
-    >>> U = labelled(gripper, "U")
+    >>> U = labeled(gripper, "U")
     >>> float(U.sel(joint_row="joint2", joint_column="joint4"))
     0.0
     """

@@ -60,7 +60,7 @@ class Elimination(NamedTuple):
 
 
 class DenocMatrices(DenocKinematics):
-    """The matrices of [Shah2013], chapters 4 and 5, as arrays; `denoc_labels.labelled` puts names on them.
+    """The matrices of [Shah2013], chapters 4 and 5, as arrays; `denoc_labels.labeled` puts names on them.
 
     Modules are addressed by their numbers, axes by their place in the tree.
     """

@@ -86,12 +86,12 @@ class DenocSteps:
         """Names of the joints of a module."""
         return tuple(self.mechanism.tree.axis_names[k] for k in self.matrices.block(module).columns)
 
-    def labelled(self) -> Any:
+    def labeled(self) -> Any:
         """All vectors as an xarray Dataset: (link, component) and (joint,), with the module of each.
 
         >>> import kinetree as kt
         >>> steps = denoc_steps(kt.zoo.gripper(), [0.1, 0.2, 0.3, 0.4], [1.0, 0.0, 0.5, 0.2], [0.0] * 4)
-        >>> data = steps.labelled()
+        >>> data = steps.labeled()
         >>> data.t.sel(link="joint3", component="wz").item()  # 1 + 0 + 0.5 rad/s
         1.5
         >>> data.w_tilde.sel(link="joint1").attrs["long_name"]

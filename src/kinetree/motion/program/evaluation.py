@@ -19,7 +19,7 @@ from kinetree.state import Wrench
 
 if TYPE_CHECKING:
     from kinetree.dynamics.loops.closure import ClosureDerivatives
-    from kinetree.motion.program.linearised import Linearised
+    from kinetree.motion.program.linearized import Linearized
     from kinetree.motion.program.torque_map import TorqueMap
 
 K = TypeVar("K", bound=Hashable)
@@ -45,7 +45,7 @@ class Evaluation:
         self._frames: dict[tuple[int, int], AxisFrames] = {}
         self._shifted: dict[float, AxisFrames] = {}
         self._rows: Array | None = None
-        self.linearised: Linearised | None = None  # the rows, once they are asked for
+        self.linearized: Linearized | None = None  # the rows, once they are asked for
         self._curves: dict[str, Array] = {}
 
     def curve(self, name: str) -> Array:

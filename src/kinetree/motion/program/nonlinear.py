@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.motion.program.linearised import Linearised, SortedEntries, SparseLinearised
+from kinetree.motion.program.linearized import Linearized, SortedEntries, SparseLinearized
 
 
 class NonlinearProgram(ABC):
@@ -68,9 +68,9 @@ class NonlinearProgram(ABC):
     def straight_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
         """The Hessian of Gauss and Newton: squares of linearized residuals."""
 
-    def linearised(self, z: Array) -> Linearised:
+    def linearized(self, z: Array) -> Linearized:
         """The rows at z as a linear map that can be applied and condensed, however it is stored."""
-        return SparseLinearised(self.sorted_entries, self.jacobian(z), lambda: self.gauss_newton(z))
+        return SparseLinearized(self.sorted_entries, self.jacobian(z), lambda: self.gauss_newton(z))
 
     def gauss_newton(self, z: Array) -> Array:
         """The Hessian of f as if all that it is made of were straight, (n, n), lower triangle.

@@ -24,8 +24,8 @@ from kinetree.motion.compiled.blocks import scatter_half, scatter_mixed
 from kinetree.motion.problem.presolve import presolved
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION
-from kinetree.motion.program.block_linearised import (
-    BlockLinearised,
+from kinetree.motion.program.block_linearized import (
+    BlockLinearized,
     Structure,
     has_blocks,
 )
@@ -42,7 +42,7 @@ from kinetree.motion.program.changes import ChangeBlock
 from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.program.further import FurtherCurvature
 from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds
-from kinetree.motion.program.linearised import Linearised
+from kinetree.motion.program.linearized import Linearized
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.program.roughness import Roughness
@@ -459,22 +459,22 @@ class Program(NonlinearProgram):
         return Structure(self) if has_blocks(self) else None
 
     @override
-    def linearised(self, z: Array) -> Linearised:
+    def linearized(self, z: Array) -> Linearized:
         """The rows at z as a linear map, in blocks where they are linear in torques."""
         if self.structure is None:
-            return super().linearised(z)
+            return super().linearized(z)
         at = self.evaluation(z)
-        if at.linearised is None:
+        if at.linearized is None:
             self.counts["derivatives"] += 1
-            at.linearised = BlockLinearised(self.structure, at, self.structure.other_entries(at))
-        return at.linearised
+            at.linearized = BlockLinearized(self.structure, at, self.structure.other_entries(at))
+        return at.linearized
 
     @override
     def gauss_newton(self, z: Array) -> Array:
         """The Hessian of f as if all that it is made of were straight, (n, n), lower triangle."""
         if self.structure is None:
             return super().gauss_newton(z)
-        return self.linearised(z).condensed(np.zeros(self.m))
+        return self.linearized(z).condensed(np.zeros(self.m))
 
     @override
     def whole_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
@@ -486,12 +486,12 @@ class Program(NonlinearProgram):
     @override
     def transposed_times(self, z: Array, y: Array) -> Array:
         """(dg/dz)^T y, (n,)."""
-        return super().transposed_times(z, y) if self.structure is None else self.linearised(z).transposed(y)
+        return super().transposed_times(z, y) if self.structure is None else self.linearized(z).transposed(y)
 
     @override
     def chosen_rows(self, z: Array, rows: Integers) -> Array:
         """Some rows of dg/dz, (k, n)."""
-        return super().chosen_rows(z, rows) if self.structure is None else self.linearised(z).chosen(rows)
+        return super().chosen_rows(z, rows) if self.structure is None else self.linearized(z).chosen(rows)
 
     def hessian_of(self, at: Evaluation, integrands: Sequence[tuple[float | Array, Sampled]]) -> Array:
         """The Hessian of some integrands, for a scale of 1, (n, n)."""

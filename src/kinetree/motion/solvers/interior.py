@@ -83,7 +83,7 @@ def may_be_straight(program: NonlinearProgram, z: Array) -> bool:
     """
     if not program.squares or len(program.durations) or not program.n:
         return False
-    linear = program.linearised(z)
+    linear = program.linearized(z)
     space = NullSpace(linear.chosen(_equations(program)))
     return space.rank < program.n and space.is_definite(linear.condensed(np.zeros(program.m)))
 

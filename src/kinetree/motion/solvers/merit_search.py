@@ -29,7 +29,7 @@ from kinetree.motion.compiled.condensed import (
     settle,
     take,
 )
-from kinetree.motion.program.linearised import Linearised
+from kinetree.motion.program.linearized import Linearized
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import Barrier, Iterate, RowPlaces, Step
 from kinetree.motion.solvers.interface import SolverSettings, Start, Status, Watch
@@ -115,11 +115,11 @@ class MeritSearch:
         if point is None:
             raise KinetreeError("the motion cannot be evaluated at the initial guess")
         self.point, self.past = point, [point]
-        self._linearise()
+        self._linearize()
 
-    def _linearise(self) -> None:
+    def _linearize(self) -> None:
         z = self.at.v[: self.program.n]
-        self.slope, self.linear = self.program.gradient(z), self.program.linearised(z)
+        self.slope, self.linear = self.program.gradient(z), self.program.linearized(z)
 
     def run(self) -> tuple[Status, str]:
         """Iterate until optimal, stopped, or stuck."""
@@ -273,7 +273,7 @@ class MeritSearch:
         )
         self.at, self.point = Iterate(trial.v, at.y + alpha * step.y, low, high), trial
         self.past = [*self.past, trial][-WINDOW:]
-        self._linearise()
+        self._linearize()
 
 
 class _Newton:
@@ -281,7 +281,7 @@ class _Newton:
 
     def __init__(self, search: MeritSearch, *, bent: bool, saddle: bool) -> None:
         self.at, self.rows, self.mu, self.dual = search.at, search.rows, search.mu, search.dual
-        self.linear: Linearised = search.linear
+        self.linear: Linearized = search.linear
         at, rows, n = self.at, self.rows, search.barrier.n
         sigma, self.unit, self.weight = np.empty(len(at.v)), np.empty(len(at.v)), np.empty(len(at.y))
         compiled(curb)(at.v, *rows.bounds, at.low, at.high, rows.slack, 0.0, sigma, self.unit, self.weight)

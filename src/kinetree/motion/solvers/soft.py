@@ -97,7 +97,7 @@ class Soft:
     def _step(self, cost: _Cost) -> Array | None:
         """A step that lowers the cost, with as much damping as it takes; None if none does."""
         program, z = self.program, self.z
-        linear = program.linearised(z)
+        linear = program.linearized(z)
         H = linear.condensed(np.where(self.equal | (cost.rows != 0.0), self.price, 0.0))
         diagonal = np.diagonal(H) + np.where(cost.bounds != 0.0, self.bound_price, 0.0)
         slope = program.gradient(z) + linear.transposed(self.price * cost.rows)

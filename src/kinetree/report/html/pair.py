@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.result.build import build_result
-from kinetree.result.labelled import coordinates_of, variables_of
+from kinetree.result.labeled import coordinates_of, variables_of
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.errors import InputError
+from kinetree.gait_data.cycle import gait_cycle
+from kinetree.gait_data.ground import FOOT_VECTOR, FORCE
+from kinetree.gait_data.score import gait_score
 from kinetree.report.draw import figure_of
 from kinetree.report.frames import frames, motion_names
 from kinetree.report.html.markup import Html, element
@@ -15,9 +18,6 @@ from kinetree.report.output import picture_bytes
 from kinetree.report.palette import INK, LINE_COLORS
 from kinetree.report.panel import quiet_frame
 from kinetree.result.result import Result
-from kinetree.studies.gait.cycle import gait_cycle
-from kinetree.studies.gait.ground import FOOT_VECTOR, FORCE
-from kinetree.studies.gait.score import gait_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError, listed
 from kinetree.formats.schema_parts import Table
-from kinetree.result.labelled import variables_of
+from kinetree.result.labeled import variables_of
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.origin import StudyOrigin

@@ -17,8 +17,8 @@ from kinetree.study.tasks.walk import SOLVERS
 from kinetree.study.values import Gains, Limits, Positive, Whole, choice
 
 if TYPE_CHECKING:
-    from kinetree.studies.gaits.gait import PredictedGait
-    from kinetree.studies.gaits.leap import Leap
+    from kinetree.tasks.gaits.gait import PredictedGait
+    from kinetree.tasks.gaits.leap import Leap
 
 LEAPS = ("hop", "jump")
 SEARCH = ("tolerance", "solver", "max_iterations", "time_limit")
@@ -87,8 +87,8 @@ def prepare(work: Assignment) -> Work:
     if table.schedule in LEAPS:
         return _leap(work, table, search)
     from kinetree.analysis.legged_stance import legged_stance
-    from kinetree.studies.gaits.problem import planned
-    from kinetree.studies.gaits.task import Gait
+    from kinetree.tasks.gaits.problem import planned
+    from kinetree.tasks.gaits.task import Gait
 
     asked: dict[str, Any] = {x: y for x, y in dict(table).items() if x not in SEARCH + LEAPING + OTHER}
     asked["limits"] = asked["limits"] or {}
@@ -103,7 +103,7 @@ def prepare(work: Assignment) -> Work:
             planned(who, task)
 
     def run() -> Result:
-        from kinetree.studies.gaits.gait import gait
+        from kinetree.tasks.gaits.gait import gait
 
         history = History(work.progress)
         with work.origin.blamed("gait"):
@@ -130,7 +130,7 @@ def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
         legged_stance(work.mechanism, table.forward)
 
     def run() -> Result:
-        from kinetree.studies.gaits.leap import hop, jump
+        from kinetree.tasks.gaits.leap import hop, jump
 
         history = History(work.progress)
         if search["solver"] == "auto":

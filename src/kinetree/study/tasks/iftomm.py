@@ -19,8 +19,8 @@ def prepare(work: Assignment) -> Work:
     def run() -> Result:
         from time import perf_counter
 
+        from kinetree.documents.iftomm import PROBLEMS, solve
         from kinetree.result.build import build_result
-        from kinetree.studies.iftomm import PROBLEMS, solve
 
         began, solved = perf_counter(), []
         for name in PROBLEMS:

@@ -37,8 +37,8 @@ class LiftTable(SearchTable, declared_table("lift")):  # type: ignore[misc]
 
 def prepare(work: Assignment) -> Work:
     """The problem of one lift, made and checked before any search."""
-    from kinetree.studies.lifting.problem import lifter
-    from kinetree.studies.lifting.task import Lifting, described
+    from kinetree.tasks.lifting.problem import lifter
+    from kinetree.tasks.lifting.task import Lifting, described
 
     table = work.tables.lift or LiftTable.model_validate({})
     work.check_samples()
@@ -56,9 +56,9 @@ def prepare(work: Assignment) -> Work:
             raise InputError(f"only lifts that are symmetric can be cyclic, got {described(task)}")
 
     def run() -> Result:
-        from kinetree.studies.lifting.cyclic import cycle
-        from kinetree.studies.lifting.lift import lift
-        from kinetree.studies.lifting.repeated import repeat
+        from kinetree.tasks.lifting.cyclic import cycle
+        from kinetree.tasks.lifting.lift import lift
+        from kinetree.tasks.lifting.repeated import repeat
 
         history = History(work.progress)
         search = {name: getattr(table, name) for name in SEARCH}

@@ -89,7 +89,7 @@ class History:
 
 def _checked(result: Result, solved: list[Any]) -> Result:
     """The result; if it was solved, also checked by a simulation under its torques."""
-    from kinetree.studies.prediction_check import came_about
+    from kinetree.tasks.prediction_check import came_about
 
     if not solved:
         return result
@@ -101,7 +101,7 @@ def _with_slopes(result: Result, found: Any, formulation: str | None) -> Result:
     """The result with the derivatives of the torques two ways, if they are asked for."""
     if formulation is None:
         return result
-    from kinetree.studies.torque_slopes import torque_slopes
+    from kinetree.documents.torque_slopes import torque_slopes
 
     variables, labels, check = torque_slopes(found, formulation)
     more = with_variables(result, variables, labels)

@@ -19,7 +19,7 @@ from kinetree.study.tasks import Task, Work
 from kinetree.study.values import Names, Numbers, Positive, Whole
 
 if TYPE_CHECKING:
-    from kinetree.studies.stability import FollowedAlgorithms
+    from kinetree.documents.stability import FollowedAlgorithms
 
 DURATION = 10.0  # s: T of [Mohan2007], eq. 38
 
@@ -41,7 +41,7 @@ class StabilityTable(Table):
 
 def prepare(work: Assignment) -> Work:
     """Forced simulations by several algorithms, and the growth of errors that no algorithm can change."""
-    from kinetree.studies.forced_simulation import check_run
+    from kinetree.documents.forced_simulation import check_run
 
     table = work.tables.stability or StabilityTable.model_validate({})
     duration, mechanism = work.duration(DURATION), work.mechanism
@@ -52,8 +52,8 @@ def prepare(work: Assignment) -> Work:
     def run() -> Result:
         from time import perf_counter
 
+        from kinetree.documents.stability import InterruptedStability, run_stability
         from kinetree.result.build import build_result
-        from kinetree.studies.stability import InterruptedStability, run_stability
 
         began = perf_counter()
         found: FollowedAlgorithms
@@ -110,7 +110,7 @@ def _spread(time: Array, own: Array, values: Array) -> Array:
 
 def _audit(found: FollowedAlgorithms) -> dict[str, Check]:
     """Without gravity the motion is followed to its end; with it all algorithms lose it alike."""
-    from kinetree.studies.stability import Stability
+    from kinetree.documents.stability import Stability
 
     if not isinstance(found, Stability):
         return {}

@@ -58,8 +58,8 @@ class WalkTable(SearchTable, declared_table("walk")):  # type: ignore[misc]
 
 def prepare(work: Assignment) -> Work:
     """The problem of one step, made and checked before any search."""
-    from kinetree.studies.walking.problem import walker
-    from kinetree.studies.walking.task import Walking
+    from kinetree.tasks.walking.problem import walker
+    from kinetree.tasks.walking.task import Walking
 
     table = work.tables.walk or WalkTable.model_validate({})
     work.check_samples()
@@ -77,7 +77,7 @@ def prepare(work: Assignment) -> Work:
         walker(task).torques  # noqa: B018
 
     def run() -> Result:
-        from kinetree.studies.walking.walk import walk
+        from kinetree.tasks.walking.walk import walk
 
         history = History(work.progress)
         search = {name: getattr(table, name) for name in SEARCH}
@@ -90,7 +90,7 @@ def prepare(work: Assignment) -> Work:
 
 def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work:
     """The document's own problem; of its phases and points only what is given differs from its own."""
-    from kinetree.studies.walking.document import DOCUMENT, pedestrian
+    from kinetree.documents.walking_problem import DOCUMENT, pedestrian
 
     own = {name: x for name, x in asked.items() if name in (*table.model_fields_set, *PERSON)}
     with work.origin.blamed("walk"):
@@ -113,7 +113,7 @@ def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work
         pedestrian(task).walker.torques  # noqa: B018
 
     def run() -> Result:
-        from kinetree.studies.walking.document_walk import two_step_walk
+        from kinetree.documents.walking import two_step_walk
 
         history = History(work.progress)
         search = {name: getattr(table, name) for name in SEARCH if name != "simulated"}

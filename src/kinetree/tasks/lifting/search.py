@@ -1,0 +1,124 @@
+"""How a lift is sought: from which motion, on which meshes, and what prevents one that is not found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.motion.options import Search
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.seek import AUTO, Attempt, Budget, MotionTask
+from kinetree.result.records import Check
+from kinetree.tasks.lifting.checks import OUTSIDE, checked
+from kinetree.tasks.lifting.conflict import conflicts
+from kinetree.tasks.lifting.problem import BOX, Lifter, lifter, lifting_problem
+from kinetree.tasks.lifting.task import MOST_POINTS
+
+USUAL = Search(tolerance=1e-3, max_iterations=200)
+FINER, REFINED = 1.6, 2  # segments of a finer mesh relative to the one before; how many follow the first
+ROUGH = 1e-2  # tolerance of a lift that only begins another one
+PATIENT = 80  # iterations on a mesh before a finer one is tried
+TIGHT = 0.5 * OUTSIDE  # of a bound between samples; that of the zero-moment point is relative to 1 m
+FAR = 45.0  # degrees: from further to the side, the search begins with a lift from here
+Attempts = Sequence[Attempt[Lifter, Prediction]]
+
+
+@dataclass(frozen=True, eq=False)
+class LiftSearch(MotionTask[Lifter, Prediction]):
+    """The search for a lift: what is not found on a mesh, or fails a check there, often is on a finer one."""
+
+    quick: ClassVar[str | None] = "interior"
+    tight: ClassVar[float | None] = TIGHT
+
+    who: Lifter
+    start: Any = None
+
+    @property
+    def mesh(self) -> Lifter:
+        """The lifter with the segments that are asked for."""
+        return self.who
+
+    def problem(self, mesh: Lifter) -> Problem:
+        """The lift."""
+        return lifting_problem(mesh.task, mesh)
+
+    def starts(self, attempts: Attempts, budget: Budget) -> Iterator[Any]:
+        """The given motion, or an easier lift, or the motion on the mesh before.
+
+        Where that easier lift does not lead to a motion, the lift in the same duration may.
+        """
+        solved = [x.prediction for x in attempts if x.solved]
+        if self.who.task.symmetric or (self.start is not None and not solved):
+            yield self.start
+        elif solved:
+            yield solved[-1].t, solved[-1].q
+        else:
+            easier = attempts[0].start if attempts else self._easier(budget)
+            yield easier
+            mesh = self._mesh(len(attempts))
+            timed = mesh.task.changed(duration=float(easier[0][-1]))
+            lift = self._rough(budget, replace(mesh, task=timed), easier)
+            if lift.solved_at_samples:
+                yield lift
+
+    def checks(self, mesh: Lifter, prediction: Prediction) -> dict[str, Check]:
+        """All checks of a lift."""
+        return checked(mesh, prediction)
+
+    def finer(self, attempts: Attempts) -> Lifter | None:
+        """The lifter with more segments, until a lift passes."""
+        if attempts[-1].passed or len(attempts) > REFINED:
+            return None
+        mesh = self._mesh(len(attempts))
+        return mesh if mesh.task.points <= MOST_POINTS else None
+
+    def options(self, search: Search, attempts: Attempts) -> Search:
+        """The quick solver if the choice is free, with few iterations where a finer mesh may follow."""
+        if search.solver != AUTO:
+            return search
+        most = search.max_iterations
+        last = len(attempts) >= REFINED
+        return search.changed(solver=self.quick, max_iterations=most if last else min(most, PATIENT))
+
+    def conflicts(self, attempt: Attempt[Lifter, Prediction], budget: Budget) -> list[str]:
+        """The limits that prevent a lift."""
+        if not attempt.is_hopeless:
+            return []
+        return conflicts(attempt.mesh, attempt.prediction.problem, attempt.start)
+
+    def _mesh(self, k: int) -> Lifter:
+        """The lifter on the k-th mesh."""
+        task = self.who.task
+        return replace(self.who, task=task.changed(points=round(FINER**k * task.points))) if k else self.who
+
+    def _rough(self, budget: Budget, who: Lifter, start: Any = None) -> Prediction:
+        """A lift that another one begins with."""
+        options = self.options(budget.search, ()).changed(
+            tolerance=ROUGH, starts=1, max_iterations=budget.search.max_iterations
+        )
+        found: Prediction = budget.solve(lifting_problem(who.task, who), start, options)
+        return found
+
+    def _easier(self, budget: Budget) -> tuple[Array, Array]:
+        """Times (m,) and positions (m, n) of a lift that is easier to find: by both hands, straight ahead.
+
+        From far to the side, it is the lift from half way there, begun in the same way.
+        """
+        who, task = self.who, self.who.task
+        both = self._rough(budget, lifter(task.changed(hand="both", beside=0.0, strength={})))
+        q = np.zeros((len(both.t), who.mechanism.n_dof))
+        theirs = both.problem.mechanism
+        for k, name in enumerate(who.mechanism.joint_names):
+            source = BOX if name == f"{BOX}.pitch" else name
+            if source in theirs.joint_names:
+                q[:, k] = both.q[:, theirs.joint_index(source)]
+        if abs(task.beside) <= FAR:
+            return both.t, q
+        near = task.changed(beside=float(np.copysign(FAR, task.beside)))
+        half = self._rough(budget, replace(who, task=near), (both.t, q))
+        return (half.t, half.q) if half.solved_at_samples else (both.t, q)

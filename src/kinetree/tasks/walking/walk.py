@@ -1,0 +1,227 @@
+"""The study: predict one step of a human, verify it, show it as a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, shown
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.predict import predict
+from kinetree.motion.solvers.interface import Progress
+from kinetree.result.labeled import Unlabeled
+from kinetree.result.records import Check
+from kinetree.result.result import Result, arrays_of, changed
+from kinetree.result.variables import KNOWN, Variable
+from kinetree.tasks.ground import FEET, GroundReactions
+from kinetree.tasks.net_joints import with_net_joints
+from kinetree.tasks.sampled import SampledMotion
+from kinetree.tasks.walking.checks import checked
+from kinetree.tasks.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
+from kinetree.tasks.walking.finer import with_further_instants
+from kinetree.tasks.walking.ground import step_ground
+from kinetree.tasks.walking.problem import StepSchedule, Walker, walker, walking_problem
+from kinetree.tasks.walking.sought import Sought, sought_step
+from kinetree.tasks.walking.stride import Stride, plain, stride
+from kinetree.tasks.walking.task import Walking
+from kinetree.tasks.walking.verified import Verified
+
+
+@dataclass(frozen=True, eq=False)
+class Walk(Verified):
+    """A predicted step: who walked, the prediction, and all checks by name."""
+
+    walker: Walker
+    prediction: Prediction
+    checks: dict[str, Check]
+    seconds: dict[str, float] = field(default_factory=dict)
+    sought: Sought | None = None  # where length, speed or double support were sought
+    conflicts: tuple[str, ...] = ()  # what stands in the way of a step that was not found
+
+    @property
+    def task(self) -> Walking:
+        """What was asked; what was sought is as it was found."""
+        return self.walker.task
+
+    @cached_property
+    def step(self) -> SampledMotion:
+        """Motion and torques at the prediction's own samples."""
+        return SampledMotion(self.prediction, self.prediction.s)
+
+    @cached_property
+    def ground(self) -> GroundReactions:
+        """Pushes of the ground on both feet there."""
+        return step_ground(self.walker, self.step)
+
+    def to_result(self) -> Result:
+        """Motion, torques, net joint reactions, pushes of the ground on each foot, and the audit.
+
+        ``tau`` are torques of inverse dynamics, as they are measured; with passive moments, ``tau_passive``
+        and ``tau_active`` are the two parts of them.
+        """
+        result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
+        result = with_net_joints(result, self.walker.person)
+        if not result.audit["objective"].passed:
+            nodes = [2 * count for count in StepSchedule(self.task).counts]
+            remedy = f"The integrals of the objective need more nodes in the phases: walk.nodes = {nodes}."
+            result = changed(result, messages=(remedy, *result.messages))
+        if self.conflicts:
+            result = changed(result, messages=(*self.conflicts, *result.messages))
+        if self.sought is None:
+            return result
+        return changed(
+            result,
+            settings={**result.settings, "sought": self.sought.stated()},
+            messages=(*self.sought.sentences(), *result.messages),
+        )
+
+    def __repr__(self) -> str:
+        task, word = self.task, self.prediction.word
+        return (
+            f"Walk({task.speed:g} m/s, steps of {task.step:g} m, {task.sex} {task.height:g} m "
+            f"{task.mass:g} kg: {word}, objective {self.prediction.objective:.4g}, "
+            f"{self.prediction.iterations} iterations)"
+        )
+
+
+def joint_torques(variables: Mapping[str, Variable]) -> dict[str, Variable]:
+    """Torques of joints as measured ones are: ``tau`` with what relaxed joints give, ``tau_active`` without.
+
+    Nothing where joints give nothing by themselves.
+    """
+    if "tau_passive" not in variables:
+        return {}
+    tau, passive = variables["tau"], variables["tau_passive"]
+    meaning = "torque or force of the joints, active and passive"
+    return {
+        "tau": tau._replace(values=np.asarray(tau.values) + passive.values, long_name=meaning),
+        "tau_active": tau._replace(long_name=KNOWN["tau_active"].long_name),
+        "tau_passive": passive._replace(long_name="torque of relaxed joints, part of tau"),
+    }
+
+
+def with_ground(
+    result: Result,
+    ground: GroundReactions,
+    task: dict[str, Any],
+    checks: dict[str, Check],
+    study: str = "walking",
+    steps: int = 1,
+) -> Result:
+    """A result with the ground's reactions on both feet, what was asked of a study, and further checks.
+
+    ``steps`` is how many steps of a gait the motion is; 0 is none.
+    """
+    dims, axes = ("time", "foot", "axis"), ("x", "y", "z")
+    more = {
+        "ground_reaction": Variable(dims, ground.force, "N", "ground reaction force on each foot"),
+        "ground_reaction_point": Variable(
+            dims, ground.point, "m",
+            "center of pressure of each foot, in the world", True,
+        ),
+        "ground_reaction_moment": Variable(
+            dims, ground.moment, "N m", "ground reaction moment on each foot at its center of pressure"
+        ),
+    }  # fmt: skip
+    labels = {
+        "foot": Variable(("foot",), np.array(FEET), "", "foot"),
+        "axis": Variable(("axis",), np.array(axes), "", "axis of the world"),
+    }
+    known, variables = arrays_of(result)
+    more |= joint_torques(variables)
+    for variable in more.values():
+        variable.values.setflags(write=False)
+    coordinates = known | {name: label for name, label in labels.items() if name not in known}
+    settings = {**result.settings, study: plain(task), "steps": steps}
+    return changed(
+        result,
+        dataset=Unlabeled(coordinates, variables | more),
+        settings=settings,
+        audit={**result.audit, **checks},
+    )
+
+
+def walk(
+    task: Walking | None = None,
+    *,
+    tolerance: float = 1e-3,
+    start: Any = None,
+    starts: int = 1,
+    seed: int = 0,
+    solver: str = "auto",
+    max_iterations: int = 400,
+    time_limit: float | None = None,
+    simulated: bool = False,
+    progress: bool | Callable[[Progress], object] | None = None,
+    **changes: Any,
+) -> Walk | Stride:
+    """One step of a walking human, predicted from q = 0 and verified; ``changes`` are those of the task.
+
+    Effort, accelerations, posture and torque rates are least; the trailing toes rest until they lift off,
+    the leading heel lands with speed and rolls on, the center of pressure keeps within the sole, friction
+    holds, torques keep within strength, and the next step mirrors this one. The search begins standing
+    upright unless a ``start`` is given, and with ``starts`` > 1 also at random motions. ``simulated`` adds a
+    forward simulation of the free human to the checks. Where left and right differ in strength or in what
+    hands carry, two different steps are predicted, a :class:`Stride`.
+
+    >>> import kinetree as kt
+    >>> kt.walking.Walking(speed=1.0, step=0.5).duration
+    0.5
+    """
+    begun = perf_counter()
+    if task is not None and not isinstance(task, Walking):
+        raise InputError(f"walk needs a Walking, got {shown(task)}")
+    task = (task or Walking()).changed(**changes)
+    if not isinstance(simulated, bool):
+        raise InputError(f"walk: simulated must be true or false, got {shown(simulated)}")
+    search: dict[str, Any] = {
+        "solver": solver, "starts": starts, "seed": seed, "tolerance": tolerance,
+        "max_iterations": max_iterations, "time_limit": time_limit, "progress": progress,
+    }  # fmt: skip
+    if task.asymmetric:
+        return stride(task, simulated=simulated, start=start, **search)
+    if task.sought:
+        return _sought_walk(task, start, search, simulated=simulated)
+    who = walker(task)
+    problem = walking_problem(task, who)
+    made = perf_counter()
+    if start is None:
+        start = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
+    prediction = first_step(problem, start, search)
+
+    def again(more: list[Array], *, start: list[Prediction], **own: Any) -> Prediction:
+        return predict(walking_problem(task, who, more=more[0]), start=start[0], **own)
+
+    prediction = with_further_instants(prediction, [who], again, search)
+    found = perf_counter()
+    why: list[str] = []
+    if is_hopeless(prediction) or breaks_between(prediction, search, found - made):
+        prediction, why = infeasible(prediction), conflicts(who, start)
+    explained = perf_counter()
+    checks = checked(who, prediction, simulated=simulated)
+    seconds = {"problem": made - begun, "search": explained - made, "checks": perf_counter() - explained}
+    return Walk(who, prediction, checks, seconds, conflicts=tuple(why))
+
+
+def _sought_walk(task: Walking, start: Any, search: dict[str, Any], *, simulated: bool) -> Walk:
+    """A step whose length, speed or double support is sought, verified as it was found."""
+    begun = perf_counter()
+    sought = sought_step(task, start, search)
+    who = sought.walker
+
+    def again(more: list[Array], *, start: list[Prediction], **own: Any) -> Prediction:
+        return sought.again(more[0], start=start[0], **own)
+
+    prediction = with_further_instants(sought.prediction, [who], again, search)
+    if prediction is not sought.prediction:
+        sought = sought.found_again(prediction)
+    found = perf_counter()
+    checks = checked(sought.walker, prediction, simulated=simulated)
+    seconds = {"problem": 0.0, "search": found - begun, "checks": perf_counter() - found}
+    return Walk(sought.walker, prediction, checks, seconds, sought)
