@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.motion.search.start import given_motion
+from kinetree.motion.solvers.interface import SolverSettings, Watch, infeasibility
+from kinetree.motion.solvers.soft import Soft
 from kinetree.study.tasks.walk import WalkTable
 from kinetree.tasks.conflict import _is_way
 from kinetree.tasks.sampled import SampledMotion
@@ -223,6 +226,33 @@ def test_steps_long_for_the_legs_converge_as_well():
     assert found.passed, str(found)
 
 
+@pytest.mark.parametrize(
+    "person",
+    [
+        {"sex": "female", "height": 1.645, "mass": 59.1, "speed": 1.255, "step": 0.682, "slope": 4.6},
+        {"sex": "female", "height": 1.621, "mass": 54.7, "speed": 1.407, "step": 0.711},
+        {"height": 1.621, "mass": 51.9, "speed": 1.469, "step": 0.727, "backpack": 7.7},
+    ],
+)
+def test_the_soft_stage_ends_near_a_step_also_with_toes_held_in_a_narrow_band(person):
+    """Toes were far off where only equations counted; torques went to 160 times their limits."""
+    problem = walking_problem(Walking(**person))
+    program = problem.program
+    still = np.array([0.0, problem.setting.duration[0]]), np.zeros((2, 38))
+    z = program.reduced(given_motion(problem, *still))
+    program.scale = 1.0 / program.objective(z)
+    soft = Soft(program, z, Watch(program, SolverSettings()))
+    assert soft.run() and soft.iteration < 30
+    assert (program.x_lower <= soft.z).all() and (soft.z <= program.x_upper).all()
+    assert infeasibility(program, soft.z) < 5.0
+    narrow = program.upper - program.lower < 0.01
+    rows = program.constraints(soft.z)
+    off = np.maximum(program.lower - rows, rows - program.upper)[narrow]
+    assert off.max() < 0.1
+    found = walk(**person, progress=False)
+    assert found.passed and found.prediction.iterations < 70, str(found)
+
+
 def test_what_nobody_can_walk_names_what_stands_in_the_way():
     """A twentieth of the ankles' strength: a plain step needs some fifteen times as much of it."""
     found = walk(strength={"ankle": 0.05}, points=10, nodes=(8, 4, 8, 8), progress=False)
@@ -263,21 +293,21 @@ def test_a_search_goes_on_where_no_other_solver_is_installed(monkeypatch):
     from kinetree.tasks.walking import conflict
 
     monkeypatch.setattr(SOLVERS["ipopt"], "is_installed", lambda: False)
-    monkeypatch.setattr(conflict, "PATIENT", 20)
+    monkeypatch.setattr(conflict, "PATIENT", 30)
     found = kt.walking.walk(progress=False)
-    assert found.passed and found.prediction.iterations > 20, str(found)
+    assert found.passed and found.prediction.iterations > 30, str(found)
     assert found.prediction.asked["solver"] == "auto" and found.prediction.asked["options"] == {}
 
 
 def test_too_few_nodes_are_named_as_the_remedy_of_the_quadrature():
     """The message names settings with which the two quadratures agree better: nodes, not segments."""
-    few = walk(points=6, nodes=(2, 1, 2, 2), progress=False, max_iterations=3)
+    few = walk(points=6, nodes=(2, 1, 2, 2), progress=False, max_iterations=10)
     result = few.to_result()
     assert not result.audit["objective"].passed
     said = " ".join((*result.messages, *few.prediction.explanation.advice))
     counts = StepSchedule(few.task).counts  # two in each segment at least, more than were asked for
     assert f"walk.nodes = {[2 * x for x in counts]}" in said and "segments" not in said
-    again = walk(points=6, nodes=tuple(2 * x for x in counts), progress=False, max_iterations=3).to_result()
+    again = walk(points=6, nodes=tuple(2 * x for x in counts), progress=False, max_iterations=10).to_result()
     assert again.audit["objective"].value < 0.5 * result.audit["objective"].value
 
 

@@ -15,6 +15,7 @@ from scipy.linalg import lapack
 from kinetree.algebra.arrays import Array
 from kinetree.errors import KinetreeError
 from kinetree.motion.program.nonlinear import NonlinearProgram
+from kinetree.motion.solvers.barrier import NARROW as NEARLY_EQUAL
 from kinetree.motion.solvers.interface import Watch
 
 EQUAL, OPEN, BOUND = 20.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
@@ -24,6 +25,7 @@ LEAST_SIZE = 0.03  # of the objective: where it falls below, it is measured by a
 NOTHING = 1e-9  # an objective below this is no measure of size
 LONGEST = 0.6  # change of one unknown in one step (rad, m)
 TOO_LONG, MOST_ADDED = 20.0, 0.1  # times that: so long a step is damped first, up to this
+SHARES = (1.0, 0.5, 0.25)  # of a step: bounds that it does not know about yet forbid a long one
 SLOW, PATIENCE = 2e-2, 2  # gain relative to the cost that two steps in turn must exceed to go on
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e-9, 1e3
 
@@ -45,7 +47,7 @@ class Soft:
         self.program, self.watch, self.iteration = program, watch, done
         self.z = np.clip(z, program.x_lower, program.x_upper)
         self.damping = FIRST_DAMPING
-        self.equal = program.lower == program.upper
+        self.equal = program.upper - program.lower < NEARLY_EQUAL
         self.price = np.where(self.equal, price, OPEN)
         self.bound_price = BOUND / np.clip(program.x_upper - program.x_lower, NARROW, 1.0) ** 2
 
@@ -95,7 +97,7 @@ class Soft:
         return float(max(np.abs(cost.rows).max(initial=0.0), np.abs(cost.bounds).max(initial=0.0)))
 
     def _step(self, cost: _Cost) -> Array | None:
-        """A step that lowers the cost, with as much damping as it takes; None if none does."""
+        """A step, or part of one, that lowers the cost, damped as much as it must be; None if none does."""
         program, z = self.program, self.z
         linear = program.linearized(z)
         H = linear.condensed(np.where(self.equal | (cost.rows != 0.0), self.price, 0.0))
@@ -105,10 +107,12 @@ class Soft:
         while self.damping <= MOST_DAMPING:
             d = self._damped(H, diagonal, slope)
             if d is not None:
-                trial: Array = z + d
-                if self._is_lower(trial, cost.total):
-                    self.damping = max(self.damping / 10.0, LEAST_DAMPING)
-                    return trial
+                for share in SHARES:
+                    trial: Array = z + share * d
+                    if self._is_lower(trial, cost.total):
+                        if share == 1.0:
+                            self.damping = max(self.damping / 10.0, LEAST_DAMPING)
+                        return trial
             self.damping = max(20.0 * self.damping, 1e-5)
         return None
 

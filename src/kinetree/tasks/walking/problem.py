@@ -72,9 +72,9 @@ EFFORT = {"ankle.flexion": 1.5, "knee": 0.9, "hip.flexion": 0.8}
 LOADING = 3.0  # of the weight of torque rates: what the rate of the ground's push costs, by body weights
 LEG = 0.936  # m: for these legs weights of rates are as given; for others so that all walk alike
 BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.043, 0.13, 0.69  # of the sole: center of pressure while the foot rolls on
-EARLY = np.array(
-    [0.04, 0.06, 0.085, 0.18]
-)  # of the time until the foot is flat: further instants after touch-down
+# Of the time until the foot is flat: further instants after touch-down. Without the first, the center of
+# pressure of who walks downhill leaves the sole before the first node, while the foot hardly carries
+EARLY = np.array([0.016, 0.04, 0.06, 0.085, 0.18])
 MIDDLE = 0.5  # of the way from heel to ball: behind it no pressure has its center once the foot is flat
 HEEL_OFF = 0.7  # of the same way: how far back it may be after heel off; just before, it reaches the ball
 TOUCHES = 5e-4  # of the weight, at touch-down: else rounding would let the ground pull there
