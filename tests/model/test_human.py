@@ -77,6 +77,17 @@ def test_hips_of_women_are_as_high_as_measured():
     assert np.sqrt(thigh.moment[0, 0] / thigh.mass) == pytest.approx(0.369 * 0.3685 * scale)
 
 
+def test_feet_of_women_are_as_long_as_measured():
+    """ANSUR II: 246.3 mm of 1628.5 mm from the heel to the tip of the toes."""
+    places = {point.name: point.position for point in WOMAN.contact_points}
+    toes = kt.forward_kinematics(WOMAN, np.zeros(55))
+    body = {point.name: point.body for point in WOMAN.contact_points}
+    heel, tip = (toes[body[x]][1] + toes[body[x]][0] @ places[x] for x in ("left_heel", "left_toe_tip"))
+    foot = kt.human.proportions("female", *PEOPLE[1][1:]).segments["left_foot"].length
+    assert foot == pytest.approx(0.2463 / 1.6285 * PEOPLE[1][1], rel=1e-3)
+    assert 0.88 * foot < tip[0] - heel[0] <= foot  # the heel point is before the end of the heel
+
+
 @pytest.mark.parametrize("sex", ["male", "female"])
 def test_table_makes_a_whole_person(sex):
     total = sum(row[0] * (2 if name in PAIRED else 1) for name, row in TABLE[sex].items())

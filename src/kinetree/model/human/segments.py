@@ -7,6 +7,8 @@ and woman of 1.735 m. Heights of the ankle, widths of hips and shoulders are rou
 The hips of women are higher than there: at the height of the trochanterion of ANSUR II, 0.519 of stature (C.
 C. Gordon et al. 2014, 2012 Anthropometric Survey of U.S. Army Personnel, NATICK/TR-15/007), instead of 0.500.
 Lower trunk and thighs meet there; masses, centers of mass and radii of gyration (m) remain as they were.
+Their feet are longer than there: 0.151 of stature by the same survey instead of 0.132 (0.148 for men there);
+center of mass and radii remain the same shares of the length.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ _FEMALE: Table = {
 }
 # mean heights of 1986 women: trochanterion beside stature, 845.4 mm and 1628.5 mm (Gordon et al. 2014)
 _FEMALE_HIPS = 0.5191
+_FEMALE_FOOT = 0.1512  # foot length beside stature, 246.3 mm of the same women; de Leva's mean has 0.1316
 # heights and half widths (m) of the mean person: ankle above the sole, hips and shoulders from the middle,
 # shoulders above the hips (de Leva: middle of the shoulders to middle of the hips)
 _FRAME: dict[str, dict[str, float]] = {
@@ -79,6 +82,7 @@ def _with_hips_at(
 
 
 _WOMAN, _FRAME["female"] = _with_hips_at(_FEMALE_HIPS, _FEMALE, _FRAME["female"], REFERENCE["female"])
+_WOMAN["foot"] = (*_FEMALE["foot"][:-1], _FEMALE_FOOT * REFERENCE["female"])
 TABLE = {"male": _MALE, "female": _WOMAN}
 PAIRED = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
 OVERRIDES = ("mass", "length", "center", "radii")
