@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.analysis.agreement import agreement
 from kinetree.derivations import able, described
 from kinetree.derivations.cut_joints import along, cut_jacobian, cut_rates
-from kinetree.derivations.lagrangian_loops import force_columns
+from kinetree.derivations.lagrangian import force_columns
 from kinetree.derivations.lagrangian_recursion import forward_kinematics
 from kinetree.dynamics.loops.formulated import closed_of
 from kinetree.dynamics.loops.states import fitting_state

@@ -18,7 +18,6 @@ OTHER_VOCABULARIES = {  # files in which the same words mean something else
     "formats/mjcf_contact.py": "MJCF's names of joints",
     "formats/mjcf_drives.py": "MJCF's names of gains",
     "formats/mjcf_equality.py": "MJCF's names of equalities",
-    "formats/mjcf_states.py": "MJCF's names of joints",
     "formats/sdf_elements.py": "SDF's names of joints",
     "formats/urdf_elements.py": "URDF's names of joints",
     "formats/urdf_loops.py": "the names of joints in robot.yaml",

@@ -8,8 +8,7 @@ from scipy.optimize import linprog
 
 import kinetree as kt
 from kinetree.motion.timing.course import Limits, PathGrid
-from kinetree.motion.timing.reachability import ReachRows, reached
-from kinetree.motion.timing.search import fastest, limit_rows
+from kinetree.motion.timing.search import ReachRows, fastest, limit_rows, reached
 
 LINE = kt.trajectories.interpolate([0.0, 1.0], [[0.0], [1.0]], degree=1)
 

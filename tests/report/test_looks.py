@@ -14,9 +14,9 @@ from kinetree.errors import FileError, KinetreeWarning, MissingExtraError, Model
 from kinetree.model.body import Shape
 from kinetree.report.draw import figure_of
 from kinetree.report.looks import looks, mesh_solids
-from kinetree.report.raster import halved, raster
 from kinetree.report.skeleton import skeleton
 from kinetree.report.solid import Solid, coarser, smooth_normals, within
+from kinetree.report.solids_artist import halved, raster
 
 DAE = """<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.report.html.page import report_html
 from kinetree.report.html.panels import report_panels
 from kinetree.report.result_plot import plot_comparison, plot_result
-from kinetree.viewer.curves import curve_groups, split_zero, telling
+from kinetree.viewer.plot_panel import curve_groups, split_zero, telling
 
 NOTE = "Zero throughout and not drawn: tau"
 

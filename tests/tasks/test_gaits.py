@@ -12,9 +12,9 @@ from kinetree.control.whole_body.reference import point_motion
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.study.new_walker import walker_lines
 from kinetree.tasks.checks import momentum_rate
+from kinetree.tasks.gaits.leap_problem import takeoff_rates
 from kinetree.tasks.gaits.leaping import gains
 from kinetree.tasks.gaits.problem import gait_problem, planned
-from kinetree.tasks.gaits.takeoff import takeoff_rates
 from kinetree.tasks.sampled import SampledMotion
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kinetree.verdicts.between import derivative, extremes, polynomials, value_at
 from kinetree.verdicts.following import control_findings
+from kinetree.verdicts.limits import derivative, extremes, polynomials, value_at
 from kinetree.verdicts.margins import NONE, Verdicts, read_verdicts
 
 

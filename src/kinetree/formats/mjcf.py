@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,6 @@ from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mjcf_bodies import mechanism_from_compiled
 from kinetree.formats.mjcf_compiled import CompiledModel
-from kinetree.formats.mjcf_missing import compiled_without
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.regular_file import read_text
@@ -44,6 +43,54 @@ HIGHEST = 4  # folders above the file that relative paths may lead to
 SUFFIXES = (  # of files that a model may name outside its folder
     ".xml", ".mjcf", ".stl", ".obj", ".msh", ".skn", ".png", ".ktx", ".hf", ".hfield", ".bin", ".usd", ".dae",
 )  # fmt: skip
+
+
+def compiled_without(mujoco: Any, missing: Collection[str], path: str) -> Any:
+    """The model of a file without the assets whose files are missing, and without the geoms that show them.
+
+    A geom whose mesh gives its body mass or inertia cannot be left out: that is an error.
+    """
+    spec = mujoco.MjSpec.from_file(path)
+    names = {_file_name(name) for name in missing}
+    lost = [mesh for mesh in spec.meshes if _file_name(mesh.file) in names]
+    lost_names = {mesh.name or Path(_slashed(mesh.file)).stem for mesh in lost}
+    for geom in list(spec.geoms):
+        if geom.meshname in lost_names:
+            _refuse_mass(mujoco, spec, geom, path)
+            spec.delete(geom)
+    for mesh in lost:
+        spec.delete(mesh)
+    gone = [texture for texture in spec.textures if _file_name(texture.file) in names]
+    gone_names = {texture.name for texture in gone}
+    for material in spec.materials:
+        material.textures = ["" if name in gone_names else name for name in material.textures]
+    for texture in gone:
+        spec.delete(texture)
+    return spec.compile()
+
+
+def _refuse_mass(mujoco: Any, spec: Any, geom: Any, path: str) -> None:
+    """An error if the mass of a body is that of a geom."""
+    body = geom.parent
+    never = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    always = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    setting = spec.compiler.inertiafromgeom
+    given = setting == never or (bool(body.explicitinertial) and setting != always)
+    low, high = (int(x) for x in spec.compiler.inertiagrouprange)
+    weightless = geom.mass == 0.0 or geom.density == 0.0 or not low <= int(geom.group) <= high
+    if not given and not weightless and body.name != "world":
+        raise FileError(
+            f"{path}: the mesh '{geom.meshname}' is missing, and body '{body.name}' has its mass from it; "
+            f"give the body an <inertial> or add the file"
+        )
+
+
+def _file_name(name: str) -> str:
+    return Path(_slashed(name)).name
+
+
+def _slashed(name: str) -> str:
+    return str(name).replace("\\", "/")
 
 
 def load_mjcf(

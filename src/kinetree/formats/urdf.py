@@ -22,7 +22,6 @@ from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.regular_file import file_content
-from kinetree.formats.urdf_colors import material_colors
 from kinetree.formats.urdf_contact import contact_points
 from kinetree.formats.urdf_elements import (
     ONE_AXIS_TYPES,
@@ -30,6 +29,7 @@ from kinetree.formats.urdf_elements import (
     joint_of,
     joint_type,
     link_body,
+    material_colors,
     mimic_of,
     placement,
 )

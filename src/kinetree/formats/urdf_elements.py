@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,10 +10,9 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis, unit_axis
-from kinetree.errors import FileError, ModelError, listed, unknown_name
+from kinetree.errors import FileError, KinetreeError, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
-from kinetree.formats.urdf_colors import Colors, color_of
 from kinetree.formats.xml_file import Element, placed
 from kinetree.model.body import Body, Shape
 from kinetree.model.inertia import Inertia, physical_fault
@@ -28,6 +28,45 @@ KINDS = {
     "floating": "free",
     "spherical": "spherical",  # of Bullet
 }
+Color = tuple[float, float, float, float]
+
+
+Colors = Mapping[str, Color]
+
+
+def material_colors(robot: Element) -> dict[str, Color]:
+    """The color of every <material> with a name, of the robot and of its links; the first one counts."""
+    found: dict[str, Color] = {}
+    drawn = [visual for link in robot.all("link") for visual in link.all("visual")]
+    for owner in (robot, *drawn):
+        for material in owner.all("material"):
+            color = _color(material)
+            if color is not None:
+                found.setdefault(material.attributes.get("name", ""), color)
+    return found
+
+
+def color_of(drawn: Element, colors: Colors) -> Color | None:
+    """The color of a <visual>: its own, or that of the material it names; None if there is none."""
+    for material in drawn.all("material"):
+        return _color(material) or colors.get(material.attributes.get("name", ""))
+    return None
+
+
+def _color(material: Element) -> Color | None:
+    """What <color rgba> says; one that cannot be read changes no answer and is none."""
+    for color in material.all("color"):
+        try:
+            values = color.numbers("rgba", 4)
+        except KinetreeError:
+            return None
+        if not np.isfinite(values).all():
+            return None
+        red, green, blue, opacity = (float(x) for x in np.clip(values, 0.0, 1.0))
+        return red, green, blue, opacity
+    return None
+
+
 LOOP_KINDS = {key: kind for key, kind in KINDS.items() if key != "floating"} | {"spherical": "spherical"}
 ONE_AXIS_TYPES = ("revolute", "continuous", "prismatic")
 DEFAULT_AXIS = (1.0, 0.0, 0.0)

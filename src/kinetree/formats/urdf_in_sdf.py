@@ -11,8 +11,7 @@ from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.sdf_scope import MODEL
 from kinetree.formats.urdf import Names, UrdfOptions, carriers_of, check_robot, is_world, read_robot
-from kinetree.formats.urdf_colors import Colors, material_colors
-from kinetree.formats.urdf_elements import check_grammar
+from kinetree.formats.urdf_elements import Colors, check_grammar, material_colors
 from kinetree.formats.urdf_extensions import mention_extensions
 from kinetree.formats.xml_file import Element
 from kinetree.model.body import WORLD

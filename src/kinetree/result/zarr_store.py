@@ -35,6 +35,7 @@ from kinetree.result.store_contents import (
     Index,
     check_chunks,
     check_memory,
+    checked_plan,
     chunk_files,
     group_arrays,
     is_plausible,
@@ -42,7 +43,6 @@ from kinetree.result.store_contents import (
     needed_chunks,
     stored_array,
 )
-from kinetree.result.store_plan import checked_plan
 
 if TYPE_CHECKING:
     from xarray import Dataset

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from traceback import print_exc
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import KinetreeError
 from kinetree.report.frames import floor_plane, ground_plane, motion_names
-from kinetree.report.scene import scene
+from kinetree.report.scene import Scene, scene
 from kinetree.report.skeleton import skeleton
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.live import LiveSimulation
 from kinetree.viewer.address import page_address
-from kinetree.viewer.camera import FIELD, camera
 from kinetree.viewer.files_panel import OpenPanel, SavePanel
 from kinetree.viewer.gate import WORD
 from kinetree.viewer.live_panel import LivePanel
@@ -43,6 +42,46 @@ from kinetree.viewer.words import paragraph
 PLOT_WIDTH = 420  # pixels
 TABLE_WIDTH = 380
 FEW = 3  # sliders that have room above the table of values
+FIELD = np.radians(40.0)  # of view, from the top to the bottom of the picture
+AIR = 1.3  # the picture's height beside that of what it shows
+FROM = (0.55, -0.85, 0.42)  # to the eye, beside up: across, along and up
+
+
+class Camera(NamedTuple):
+    """Where the eye is, what it looks at and what is up, each (3,)."""
+
+    position: Array
+    look_at: Array
+    up: Array
+
+
+def camera(scene: Scene, low: Array, high: Array) -> Camera:
+    """The view that shows all between two corners (3,): along the normal if planar, else from the front."""
+    middle = 0.5 * (low + high)
+    radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-3)
+    distance = AIR * radius / np.tan(FIELD / 2.0)
+    if scene.normal is not None:
+        up = scene.up if abs(scene.up @ scene.normal) < 0.5 else np.roll(scene.normal, -1)
+        towards = _facing(scene.normal)
+    else:
+        up = scene.up
+        across, along = _level(up)
+        towards = FROM[0] * across + FROM[1] * along + FROM[2] * up
+    return Camera(middle + distance * towards / np.linalg.norm(towards), middle, up)
+
+
+def _facing(normal: Array) -> Array:
+    """The side of a plane that is looked at: x to the right where that can be."""
+    along = int(np.argmax(np.abs(normal)))
+    return -np.abs(normal) if along == 1 else np.abs(normal)
+
+
+def _level(up: Array) -> tuple[Array, Array]:
+    """Two level directions: x to the right and y away where up is z."""
+    right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
+    right = right - (right @ up) * up
+    right = right / np.linalg.norm(right)
+    return right, np.cross(up, right)
 
 
 class Viewer:

@@ -17,8 +17,8 @@ from kinetree.control.structure import effort_limits
 from kinetree.control.walking.command import Command
 from kinetree.control.walking.diary import Diary
 from kinetree.control.walking.stepping import GaitNumbers
-from kinetree.control.walking.tables import axis_table, body_table, paths
 from kinetree.control.whole_body.compiled.least_squares import ROW
+from kinetree.control.whole_body.compiled.look import COORDINATE, MASS, MOMENT, RATIO, ROTATES, WIDTH
 from kinetree.control.whole_body.compiled.memory import new_bodies, new_walk
 from kinetree.control.whole_body.compiled.tasks import BUSY, ON_POSTURE, SMALL_ACCELERATION, SMALL_FORCE, SOFT
 from kinetree.control.whole_body.compiled.tick import compiled_tick
@@ -28,9 +28,56 @@ from kinetree.dynamics.evaluate import evaluate, one_state
 from kinetree.errors import InputError, StopSimulation
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import Integers
+from kinetree.model.tree import Integers, Tree
 
 STRONGEST = 0.8  # torque, in m g L
+
+
+def axis_table(mechanism: Mechanism) -> Array:
+    """A row for each axis (n, 7): coordinate (-1: none), ratio, whether it rotates, mass, first moment."""
+    tree = mechanism.tree
+    table = np.zeros((tree.n, WIDTH))
+    table[:, COORDINATE], table[:, RATIO] = np.arange(tree.n), 1.0
+    if tree.coupling is not None:
+        matrix = tree.coupling.matrix
+        place = np.abs(matrix).argmax(axis=1)
+        ratio = matrix[np.arange(tree.n), place]
+        table[:, COORDINATE], table[:, RATIO] = np.where(ratio != 0.0, place, -1), ratio
+    table[:, ROTATES], table[:, MASS], table[:, MOMENT:] = tree.turns, tree.mass, tree.first_moment
+    return table
+
+
+def paths(walker: Legged) -> Array:
+    """Flags (bodies, n): which axes move each foot and the trunk, which comes last."""
+    tree = walker.mechanism.tree
+    flags = np.zeros((len(walker.feet) + 1, tree.n))
+    for row, name in zip(flags, [*(foot.body for foot in walker.feet), walker.trunk], strict=True):
+        axis = int(tree.body_axis[walker.mechanism.body_index(name)])
+        while axis >= 0:
+            row[axis] = 1.0
+            axis = int(tree.parent[axis])
+    return flags
+
+
+def body_table(walker: Legged, bodies: Any) -> Any:
+    """Fill in what does not change of feet and trunk."""
+    mechanism, tree = walker.mechanism, walker.mechanism.tree
+    for k, foot in enumerate(walker.feet):
+        record = bodies[k]
+        _carry(tree, record, mechanism.body_index(foot.body), foot.point)
+        hip = mechanism.body_index(foot.hip)
+        record["hip_axis"], record["hip_point"] = tree.body_axis[hip], tree.body_position[hip]
+        record["radius"], record["group"] = foot.radius, int(k in walker.groups[1])
+        record["low"] = foot.points.min(axis=0) - foot.point
+        record["high"] = foot.points.max(axis=0) - foot.point
+    _carry(tree, bodies[-1], mechanism.body_index(walker.trunk), np.zeros(3))
+    return bodies
+
+
+def _carry(tree: Tree, record: Any, body: int, point: Array) -> None:
+    """The axis of a body, and where the body and its point are in the frame of the axis."""
+    record["axis"], record["turn"] = tree.body_axis[body], tree.body_rotation[body]
+    record["point"] = tree.body_position[body] + tree.body_rotation[body] @ point
 
 
 class Balance:

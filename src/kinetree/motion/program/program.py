@@ -40,8 +40,7 @@ from kinetree.motion.program.blocks import (
 )
 from kinetree.motion.program.changes import ChangeBlock
 from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.program.further import FurtherCurvature
-from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds
+from kinetree.motion.program.further import FurtherCurvature, functions_of_pose, loosen_implied_bounds
 from kinetree.motion.program.linearized import Linearized
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.nonlinear import NonlinearProgram

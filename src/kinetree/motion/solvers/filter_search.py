@@ -8,7 +8,7 @@ of smooth motions instead of wandering where the objective is nearly flat, where
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from kinetree.motion.compiled.condensed import (
 )
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import TRUST, Barrier, Iterate, Step
-from kinetree.motion.solvers.filter import Filter, LinePoint, Present
 from kinetree.motion.solvers.interface import SolverSettings, Start, Status, Watch
 from kinetree.motion.solvers.newton import BarrierRows, Newton
 from kinetree.motion.solvers.restoration import restored
@@ -50,6 +49,58 @@ CENTRED = 10.0  # multipliers stay within this factor of mu / distance where mu 
 FRESH_STARTS = 5  # with new slacks and multipliers where no step helps but nothing is violated
 EASING, MOST_EASING = 0.5, 5e-4  # further price on roughness: this times mu, at most so much
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
+GAIN_VIOLATION, GAIN_MERIT, ARMIJO = 1e-5, 1e-5, 1e-4
+SWITCH_MERIT, SWITCH_VIOLATION = 2.3, 1.1
+
+
+class LinePoint(NamedTuple):
+    """A point of the line search: unknowns, objective, violation, merit, residual."""
+
+    v: Array
+    f: float
+    violation: float
+    merit: float
+    c: Array
+
+
+class Present(NamedTuple):
+    """Where a step begins: violation, merit, and how the merit falls along the step."""
+
+    violation: float
+    merit: float
+    descent: float
+
+
+class Filter:
+    """Pairs of violation and merit that a new point must not exceed both of."""
+
+    def __init__(self, violation: float) -> None:
+        size = max(1.0, violation)
+        self.most, self.least = 1e4 * size, 1e-4 * size
+        self.pairs: list[tuple[float, float]] = []
+
+    def clear(self) -> None:
+        """Forget all pairs: merits of another barrier cannot be compared with them."""
+        self.pairs = []
+
+    def accepts(self, trial: LinePoint, present: Present, alpha: float) -> bool:
+        """Sufficient progress in violation or merit, and not worse than what the filter holds."""
+        violation, merit, descent = present
+        slack = 10.0 * np.finfo(float).eps * abs(merit)
+        if trial.violation > self.most:
+            return False
+        if any(trial.violation >= old and trial.merit >= best for old, best in self.pairs):
+            return False
+        switching = descent < 0.0 and alpha * (-descent) ** SWITCH_MERIT > violation**SWITCH_VIOLATION
+        if violation <= self.least and switching:
+            return bool(trial.merit <= merit + ARMIJO * alpha * descent + slack)
+        good = bool(
+            trial.violation <= (1.0 - GAIN_VIOLATION) * violation
+            or trial.merit <= merit - GAIN_MERIT * violation + slack
+        )
+        if good:
+            self.pairs.append(((1.0 - GAIN_VIOLATION) * violation, merit - GAIN_MERIT * violation))
+        return good
 
 
 class FilterSearch:

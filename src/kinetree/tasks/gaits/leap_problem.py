@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.energy import center_of_mass, momentum
+from kinetree.analysis.kinematics import jacobian
 from kinetree.analysis.legged_stance import AXES, LeggedStance, legged_stance
 from kinetree.analysis.legs import Foot
 from kinetree.errors import InputError
@@ -37,7 +39,6 @@ from kinetree.motion.terms import (
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.tasks.gaits.problem import CLEAR
 from kinetree.tasks.gaits.push import Unheld, tangents, unknown_push
-from kinetree.tasks.gaits.takeoff import check_takeoff
 from kinetree.tasks.gaits.task import Leaping
 
 CROUCH = 0.8  # of straight legs: height of the hips before and after; straight ones could not go on rising
@@ -45,6 +46,60 @@ PUSH = 1.4  # sqrt(leg / g): time on the ground before and after a flight
 HIGHEST = 1.0  # of the leg's length: higher jumps need legs of another kind
 FURTHEST = 1.5  # of the leg's length
 FLIGHT, LANDING, TAKEOFF = "fly", "land", "push"
+SMALL = 1e-9  # weight of all rates beside that of the trunk's rotation
+MET = 1e-6  # how well conditions are met
+TURNS = np.pi  # rad: a trunk that would rotate so far before the top of its flight cannot stay upright
+
+
+def takeoff_rates(who: LeggedStance, led: list[str], speed: float) -> Array | None:
+    """Rates (n_dof,) of standing on all feet with the center of mass rising at ``speed`` (m/s).
+
+    Without angular momentum about it, and with the least rotation of the trunk; ``led`` coordinates move, and
+    twins with them. None where there are no such rates.
+    """
+    mechanism, n = who.mechanism, who.mechanism.n_dof
+    index = mechanism.joint_index
+    moves = np.zeros((n, len(led)))
+    for k, name in enumerate(led):
+        moves[index(name), k] = 1.0
+        for twin, (leads, sign) in who.twins.items():
+            if leads == name:
+                moves[index(twin), k] = sign
+    center = center_of_mass(mechanism, who.stance)
+    rows = [
+        jacobian(mechanism, who.stance, foot.body, foot.points[j])[AXES.index(axis)]
+        for foot in who.feet
+        for j, axis in who.held_rows(foot, held=who.held)
+    ]
+    total = np.stack([momentum(mechanism, who.stance, x, about=center) for x in np.eye(n)], axis=1)
+    up, ahead, across = (AXES.index(x) for x in (who.up, who.forward, who.across))
+    rows += [total[up] / mechanism.mass, total[ahead] / mechanism.mass, total[3 + across]]
+    A = np.stack(rows) @ moves
+    b = np.zeros(len(A))
+    b[-3] = speed
+    H = SMALL * np.eye(len(led)) + np.diag([1.0 if x in who.turns else 0.0 for x in led])
+    root = np.linalg.cholesky(np.linalg.inv(H))
+    rates: Array = moves @ root @ np.linalg.lstsq(A @ root, b, rcond=1e-10)[0]
+    gap = np.stack(rows) @ rates - b
+    return rates if np.abs(gap).max() < MET * max(speed, 1.0) else None
+
+
+def check_takeoff(who: LeggedStance, led: list[str], speed: float, flight: float) -> None:
+    """An error where the trunk would rotate half a turn before the top of a ``flight`` (s)."""
+    rates = takeoff_rates(who, led, speed)
+    if rates is None:
+        return
+    spin = max((abs(float(rates[who.mechanism.joint_index(x)])) for x in who.turns), default=0.0)
+    if 0.5 * spin * flight < TURNS:
+        return
+    raise InputError(
+        f"leap: '{who.mechanism.name}' cannot leave the ground upright: as its legs stretch, the trunk "
+        f"'{who.mechanism.links[0].body.name}' would have to rotate at {spin:.0f} rad/s to leave at "
+        f"{speed:.2g} m/s without angular momentum. Take a trunk with more inertia, lighter legs, or a lower "
+        "height"
+    )
+
+
 SEGMENTS = {TAKEOFF: 20, FLIGHT: 12, LANDING: 20}
 EFFORT, ACCELERATION, POSTURE, TRUNK = 100.0, 1e-3, 0.3, 3.0
 FORCE = 1.0  # of squared pushes over the weight: which of the points of a sole carry, nothing else says
