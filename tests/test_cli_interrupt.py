@@ -177,7 +177,7 @@ def test_torques_to_be_fed_forward_are_kept_as_far_as_they_came(place, monkeypat
         '[controller]\nkind = "feedforward"\nkp = 1\nkd = 1\n[integrator]\nmax_step = 1e-3\n'
     )
     Path("s.toml").write_text(text)
-    monkeypatch.setattr(run, "PIECE", 1e-9)
+    monkeypatch.setattr(run, "LOOK", 20)  # steps between two judgements
     monkeypatch.setattr(run, "moved_on", interrupted_at(2, run.moved_on))
     result = kinetree("run", "s.toml")
     assert result.exit_code == 130, result.output

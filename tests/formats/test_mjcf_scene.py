@@ -382,7 +382,9 @@ def test_a_robot_walks_beside_a_table_of_its_scene(tmp_path):
     """Its root is still its first body, and it is placed on the ground and starts as without the table."""
     robot = kt.zoo.quadruped()
     text = mjcf_text(robot).replace(
-        "<worldbody>", '<worldbody><geom type="box" size=".3 .3 .2" pos="3 0 .2"/>', 1
+        "<worldbody>",
+        '<worldbody><geom type="box" size=".3 .3 .2" pos="3 0 .2" contype="0" conaffinity="0"/>',
+        1,
     )
     alone, beside = mechanism_from_mjcf(mjcf_text(robot)), mechanism_from_mjcf(text)
     assert beside.n_bodies == alone.n_bodies + 1 and beside.links[0].body.name == "trunk"

@@ -94,7 +94,7 @@ def test_a_given_controller_and_ground_are_used():
     with opened(robot, controller=law, ground=ground) as page:
         page.live.start()
         assert waited(lambda: calls and max(calls) > 0.02)
-        assert page.live.simulation._around.ground is ground
+        assert page.live.simulation.ground is ground
         page.live.pause()
 
 

@@ -168,11 +168,7 @@ def legged(
 
 def walking_directions(mechanism: Mechanism, forward: ArrayLike) -> tuple[Array, Array]:
     """Up, against gravity, and the horizontal direction of the walk, of length one."""
-    strength = float(np.linalg.norm(mechanism.gravity))
-    if strength == 0.0:
-        raise InputError(f"'{mechanism.name}' has no gravity, so there is no ground to walk on")
-    up = -mechanism.gravity / strength
-    ahead = vector(forward, 3, "forward")
+    up, ahead = _up(mechanism), vector(forward, 3, "forward")
     ahead = ahead - up * (up @ ahead)
     if not np.linalg.norm(ahead) > 0.0:
         raise InputError(f"forward must have a horizontal part, got {np.asarray(forward).tolist()}")
@@ -181,16 +177,24 @@ def walking_directions(mechanism: Mechanism, forward: ArrayLike) -> tuple[Array,
 
 def walking_axes(mechanism: Mechanism, forward: ArrayLike) -> Array:
     """Columns forward, left, up (3, 3); up is against gravity."""
-    up, ahead = walking_directions(mechanism, forward)
-    given = vector(forward, 3, "forward")
-    if abs(given @ up) > LEVEL * float(np.linalg.norm(given)):
+    up, given = _up(mechanism), vector(forward, 3, "forward")
+    size = float(np.linalg.norm(given))
+    if size == 0.0 or abs(given @ up) > LEVEL * size:
         raise InputError(
             f"forward must be a horizontal direction, got {given.tolist()} with up {up.tolist()}"
         )
-    return np.column_stack([ahead, np.cross(up, ahead), up])
+    return np.column_stack([given / size, np.cross(up, given / size), up])
 
 
 # ---- helpers ---------------------------------------------------------------------------------------------
+
+
+def _up(mechanism: Mechanism) -> Array:
+    strength = float(np.linalg.norm(mechanism.gravity))
+    if strength == 0.0:
+        raise InputError(f"'{mechanism.name}' has no gravity, so there is no ground to walk on")
+    up: Array = -mechanism.gravity / strength
+    return up
 
 
 def _check_several(mechanism: Mechanism, base: Link, chains: Sequence[LegChain], least: int) -> None:

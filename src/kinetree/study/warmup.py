@@ -124,6 +124,7 @@ def _loop_pieces() -> Iterator[Piece]:
 
 def _prediction_pieces() -> Iterator[Piece]:
     """The inner functions of predictions and of their solver, and the walking law."""
+    from kinetree.control.whole_body.compiled.least_squares import compiled_least_squares
     from kinetree.control.whole_body.compiled.tick import compiled_tick
     from kinetree.motion.compiled import assembly, blocks, condensed, points
 
@@ -132,3 +133,4 @@ def _prediction_pieces() -> Iterator[Piece]:
         for function in room.SIGNATURES:
             yield f"predictions, {place}, {function.__name__}", partial(room.compiled, function)
     yield "walking law", compiled_tick
+    yield "laws that follow motions on feet", compiled_least_squares
