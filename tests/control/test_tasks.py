@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.control import JointTask, OrientationTask, PointTask
+from kinetree.control import JointTask, OrientationTask, PointTask, TaskRows
 from kinetree.errors import InputError
 from kinetree.trajectories import quintic
 
@@ -114,6 +114,16 @@ def test_joints_go_where_they_are_told():
     np.testing.assert_allclose(run.q.values[-1, k], [-0.8, 1.1], atol=0.03)
 
 
+class Own:
+    """A task of a user, which returns what it is given."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def rows(self, mechanism, t, q, qd):
+        return self.answer
+
+
 def test_bad_tasks_are_refused_before_the_walk():
     robot = quadruped_with_arm()
     with pytest.raises(InputError, match="rate"):
@@ -122,6 +132,15 @@ def test_bad_tasks_are_refused_before_the_walk():
         OrientationTask("arm2", np.ones((3, 3)))
     with pytest.raises(InputError, match="tasks"):
         kt.control.WalkingLaw(tasks=["hand"])
+    for answer, words in (
+        (np.zeros(3), "TaskRows"),
+        (TaskRows(np.zeros((1, 3)), np.zeros(1), np.ones(1)), "shapes"),
+        (TaskRows(np.full((1, robot.n_dof), np.nan), np.zeros(1), np.ones(1)), "finite"),
+        (TaskRows(np.zeros((1, robot.n_dof)), np.zeros(1), -np.ones(1)), "weights"),
+    ):
+        law = kt.control.WalkingLaw(tasks=[Own(answer)])
+        with pytest.raises(InputError, match=rf"task 1 \(Own\).*{words}"):
+            kt.simulate(robot, law.start(robot), duration=0.1, controller=law, ground=kt.Ground())
     for task in (PointTask("hand", (0, 0, 0)), JointTask({"elbow": 0.1})):
         law = kt.control.WalkingLaw(tasks=[task])
         with pytest.raises(InputError, match=r"hand|elbow"):

@@ -1,4 +1,4 @@
-"""All of a simulation but its start, read and checked once for every way to run it."""
+"""What every way to run a simulation shares: mechanism, law, surroundings, options and verdicts."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Balance:
         """``late``: how many ticks pass before a torque acts, and the period (s)."""
         self._tasks = tuple(tasks)
         rest = np.zeros(walker.mechanism.n_dof)
-        more = len(self._more(walker.mechanism, 0.0, rest, rest).aim)  # names in tasks are checked as well
+        self._count = more = len(TaskRows.of(self._tasks, walker.mechanism, 0.0, rest, rest).aim)
         self.walker, self.gait, self.late = walker, gait, late
         self.asked = Command(None, 0.0) if wanted is None else wanted
         self.most = usual_limits(walker) if most is None else most
@@ -169,7 +169,12 @@ class Balance:
         """Torques (n_dof,) from the measured state and the forces on the feet."""
         mechanism = self.walker.mechanism
         q, qd = self._foreseen(np.array(q, float), np.array(qd, float))
-        more = self._more(mechanism, t, q, qd)
+        more = TaskRows.of(self._tasks, mechanism, t, q, qd)
+        if len(more.aim) != self._count:
+            raise InputError(
+                f"tasks must always return the same number of rows, {self._count} at first, got "
+                f"{len(more.aim)} at t = {t:g} s"
+            )
         if self._tasks:
             moved = more.coefficients[:, self._others].any(axis=0)
             self._posture[1] = np.where(moved, BUSY * ON_POSTURE, ON_POSTURE)
@@ -200,10 +205,6 @@ class Balance:
         return self.diary.statistics()
 
     # ---- helpers -----------------------------------------------------------------------------------------
-    def _more(self, mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
-        """Rows of the tasks besides walking."""
-        return TaskRows.joined([task.rows(mechanism, t, q, qd) for task in self._tasks], len(q))
-
     def _foreseen(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """The state when the torque will act: moved on by the accelerations that are under way."""
         for qdd in self._coming:

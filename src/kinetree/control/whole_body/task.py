@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.rotation_vector import rotation_vector
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics, jacobian
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 
 USUAL_RATE = 10.0  # rad/s: an arm follows without oscillating at ticks of a few milliseconds
@@ -30,6 +30,24 @@ class TaskRows(NamedTuple):
     weight: Array
 
     @classmethod
+    def of(cls, tasks: Sequence[Task], mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
+        """The rows of several tasks at time t (s) in a state (n_dof,), checked."""
+        parts, n = [task.rows(mechanism, t, q, qd) for task in tasks], mechanism.n_dof
+        for k, (task, part) in enumerate(zip(tasks, parts, strict=True)):
+            what = f"task {k + 1} ({type(task).__name__}) at t = {t:g} s"
+            if not isinstance(part, TaskRows):
+                raise InputError(f"{what} must return TaskRows, got {shown(part)}")
+            shapes = [np.shape(x) for x in part]
+            r = len(part.aim) if np.ndim(part.aim) == 1 else -1
+            if shapes != [(r, n), (r,), (r,)]:
+                raise InputError(
+                    f"{what} must return rows of shapes (r, {n}), (r,) and (r,), got {listed(shapes)}"
+                )
+            if not all(np.isfinite(x).all() for x in part) or (np.asarray(part.weight) < 0.0).any():
+                raise InputError(f"{what} must return finite numbers and weights >= 0, got {shown(part)}")
+        return cls.joined(parts, n)
+
+    @classmethod
     def joined(cls, parts: Sequence[TaskRows], n: int) -> TaskRows:
         """The rows of several tasks of a mechanism with n degrees of freedom."""
         none = cls(np.zeros((0, n)), np.zeros(0), np.zeros(0))
@@ -41,7 +59,7 @@ class TaskRows(NamedTuple):
 
 
 class Task(Protocol):
-    """What a law is to reach besides walking, such as a pose of a hand."""
+    """What a law is to reach besides walking, such as a pose of a hand; the number of rows stays the same."""
 
     def rows(self, mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
         """What it asks for at time t (s) in a state (n_dof,)."""

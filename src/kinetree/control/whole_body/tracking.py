@@ -148,7 +148,7 @@ class Following:
         goals = self._goals(q, qd, wanted, now, on, since, left, support)
         J = self._jacobians(q, on)
         tasks = [self._tasks(q, qd, wanted, now, on, support, goals, J), self._resting(on, touching, J)]
-        tasks += [task.rows(who.mechanism, t, q, qd) for task in self.tasks]
+        tasks.append(TaskRows.of(self.tasks, who.mechanism, t, q, qd))
         tau = self._solved(q, qd, wanted, on, TaskRows.joined(tasks, len(q)), J)
         limited = np.clip(tau, -self.most, self.most)
         finite = np.isfinite(self.most) & (self.most > 0.0)
