@@ -98,3 +98,9 @@ def test_the_picture_shows_the_plane_of_the_points():
 def test_points_have_three_coordinates():
     with pytest.raises(InputError, match=r"points must have shape \(..., 3\), got shape \(2,\)"):
         kt.analysis.workspace(kt.zoo.two_link(), "link2", [0.1, 0.2])
+
+
+def test_a_singular_position_alone_is_singular():
+    arm = kt.zoo.two_link(length=(0.4, 0.3))
+    alone = kt.analysis.workspace(arm, "link2", [(0.7, 0.0, 0.0)], point=(0.3, 0.0, 0.0))
+    assert alone.reached.all() and alone.dexterity[0] < 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.control import JointTask, OrientationTask, PointTask, TaskRows
+from kinetree.control import ContactReading, JointTask, OrientationTask, PointTask, TaskRows
 from kinetree.errors import InputError
 from kinetree.trajectories import quintic
 
@@ -114,6 +114,31 @@ def test_joints_go_where_they_are_told():
     np.testing.assert_allclose(run.q.values[-1, k], [-0.8, 1.1], atol=0.03)
 
 
+def test_joints_below_both_bodies_keep_their_posture():
+    """Seen from the chest the lumbar joints move a hand by rounding only."""
+    robot = kt.zoo.humanoid()
+    law = kt.control.WalkingLaw(tasks=[PointTask("left_hand", (0.3, 0.2, 0.0), relative_to="chest")])
+    balance = law.balance(robot)
+    q = law.start(robot)
+    points = [point.name for point in robot.contact_points]
+    balance(
+        0.0,
+        q,
+        np.zeros(len(q)),
+        ContactReading(tuple(points), np.zeros((len(points), 3)), *no_motion(points)),
+    )
+    busy = {
+        robot.joint_names[k]
+        for k, weight in zip(balance._others, balance._posture[1], strict=True)
+        if weight < 0.01
+    }
+    assert busy and not any("lumbar" in x or "waist" in x or "chest" in x for x in busy), busy
+
+
+def no_motion(points):
+    return np.zeros(len(points)), np.zeros((len(points), 3))
+
+
 class Own:
     """A task of a user, which returns what it is given."""
 
@@ -130,6 +155,10 @@ def test_bad_tasks_are_refused_before_the_walk():
         PointTask("arm2", (0, 0, 0), rate=0.0)
     with pytest.raises(InputError, match="rotation"):
         OrientationTask("arm2", np.ones((3, 3)))
+    with pytest.raises(InputError, match="rotation"):
+        OrientationTask("arm2", np.diag([1.0, 1.0, -1.0]))
+    with pytest.raises(InputError, match="tasks"):
+        kt.control.WalkingLaw(tasks=[PointTask])
     with pytest.raises(InputError, match="tasks"):
         kt.control.WalkingLaw(tasks=["hand"])
     for answer, words in (

@@ -393,3 +393,24 @@ def test_a_robot_walks_beside_a_table_of_its_scene(tmp_path):
     raised = [standing(x, np.zeros(18)) for x in (alone, beside)]
     np.testing.assert_allclose(raised[1], raised[0], atol=1e-12)
     assert raised[1][2] > 0.5
+
+
+def test_names_of_contact_points_stay_apart_in_mjcf():
+    """Two points foot_1, foot_2 beside one called foot, and two called floor_1, floor_2 on level ground."""
+    build = kt.Builder("body")
+    ball = build.world.free("base").body("body", kt.Inertia.sphere(1.0, 0.1))
+    for name, x in (("foot_1", -0.1), ("foot_2", 0.1), ("foot", 0.2), ("floor_1", 0.3), ("floor_2", 0.4)):
+        ball.contact(name, (x, 0, 0), radius=0.02)
+    model = mujoco.MjModel.from_xml_string(mjcf_text(build.build()))
+    assert {"foot", "foot_1", "foot_2", "floor", "floor_1"} <= {
+        model.geom(k).name for k in range(model.ngeom)
+    }
+
+
+def test_a_person_beside_a_table_has_ground_reactions():
+    text = """<mujoco><worldbody><geom type="box" size=".4 .3 .02" pos=".5 0 .3" contype="0" conaffinity="0"/>
+    <body name="trunk"><freejoint/><geom type="sphere" size=".1" contype="0" conaffinity="0"/></body>
+    </worldbody></mujoco>"""
+    robot = mechanism_from_mjcf(text)
+    assert [link.joint.is_free for link in robot.links] == [True, False]
+    assert kt.terms.GroundReaction(["trunk"]).carried(robot) == robot.joint_names

@@ -78,3 +78,9 @@ def test_a_batch_closes_loops_by_accelerations_as_a_single_motion_does():
     one = kt.simulate(bar, q, duration=0.2, settings=given)
     many = simulate_batch(bar, [q, q], duration=0.2, settings=given, method="dop853", threads=1)
     np.testing.assert_allclose(many.q.values[1], one.q.values, atol=1e-7)
+
+
+def test_options_of_one_simulation_are_no_settings():
+    made = kt.simulation.Simulator(kt.zoo.two_link(), duration=0.1)
+    with pytest.raises(kt.errors.InputError, match="settings must be"):
+        kt.simulate(kt.zoo.two_link(), [0.1, 0.2], duration=0.1, settings=made.options)

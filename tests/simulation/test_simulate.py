@@ -346,6 +346,13 @@ def test_a_fixed_step_that_is_somewhat_too_long_diverges_with_advice():
     assert "diverged" in kept.stop_reason
 
 
+def test_a_motion_that_diverges_between_two_looks_ends(tmp_path):
+    """Speeds beyond all bounds are finite for some hundred steps more."""
+    pendulum = kt.zoo.chain(1)
+    with pytest.raises(kt.errors.SimulationError, match="diverged"):
+        kt.simulate(pendulum, [0.1], [0.1], torque=lambda t, q, qd: qd, duration=100.0, rtol=1e-10)
+
+
 def test_a_fixed_step_that_events_cut_again_and_again_ends_with_advice(monkeypatch):
     robot = kt.zoo.hexapod()
     feet = tuple(f"foot{k}" for k in range(1, 7))  # all deep in the ground: none is still to touch it

@@ -15,7 +15,7 @@ from kinetree.analysis.kinematics import AT_ORIGIN, jacobian
 from kinetree.analysis.targets import Target
 from kinetree.doors import upstairs
 from kinetree.dynamics.loops.assembly import assemble
-from kinetree.dynamics.loops.structure import mobility
+from kinetree.dynamics.loops.structure import mobility, regular_pose
 from kinetree.dynamics.loops.system import constraints
 from kinetree.errors import InputError
 from kinetree.model.expected import expect_mechanism
@@ -91,7 +91,8 @@ def workspace(
     dexterity = np.full(len(flat), np.nan)
     if reached.any():
         G, held = _transmission(mechanism, body, point, found.q[reached])
-        dexterity[reached] = np.where(held, _evenness(G, rotation is not None, length), 0.0)
+        usual, _ = _transmission(mechanism, body, point, _generic(mechanism))
+        dexterity[reached] = np.where(held, _evenness(G, usual, rotation is not None, length), 0.0)
     shape = places.shape[:-1]
     q = found.q.reshape(*shape, mechanism.n_dof)
     return Workspace(body, places, reached.reshape(shape), q, dexterity.reshape(shape))
@@ -112,15 +113,27 @@ def _transmission(mechanism: Mechanism, body: str, point: ArrayLike, q: Array) -
     return body_moves @ back, np.abs(undriven).max(axis=(-2, -1)) <= SELDOM * size
 
 
-def _evenness(G: Array, turning: bool, length: float | None) -> Array:
-    """The smallest singular value of G (k, 6, drives) over its largest, in directions it has at any pose."""
-    rows = G[:, :3]
+def _generic(mechanism: Mechanism) -> Array:
+    """A pose (1, n_dof) that is singular in no mechanism but by chance."""
+    if mechanism.loops:
+        return regular_pose(mechanism).q[None]
+    return np.random.default_rng(0).uniform(-1.0, 1.0, (1, mechanism.n_dof))
+
+
+def _evenness(G: Array, usual: Array, turning: bool, length: float | None) -> Array:
+    """The smallest singular value of G (k, 6, drives) over its largest, in directions that the body has.
+
+    These are as many as at the best of the poses and at one that is generic, whose G is ``usual``.
+    """
+    rows = np.concatenate([G, usual])
     if turning:
         v, w = (np.linalg.norm(x, axis=(-2, -1)) for x in (G[:, :3], G[:, 3:]))
         if length is None:
             length = float(np.median(v) / np.median(w)) if np.median(w) > ROUNDING * np.median(v) else 0.0
-        rows = np.concatenate([rows, number(length, "length") * G[:, 3:]], axis=1)
+        rows = np.concatenate([rows[:, :3], number(length, "length") * rows[:, 3:]], axis=1)
+    else:
+        rows = rows[:, :3]
     values = np.linalg.svd(rows, compute_uv=False)
     directions = max(1, int((values > SELDOM * values[:, :1]).sum(axis=-1).max()))
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(values[:, directions - 1] / values[:, 0])
+        return np.nan_to_num(values[:, directions - 1] / values[:, 0])[: len(G)]

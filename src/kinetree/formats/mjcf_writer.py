@@ -268,7 +268,8 @@ class _Writer:
         for shape in body.shapes:
             self._shape(element, shape, name)
         points = [point for point in self.mechanism.contact_points if point.body == name]
-        for whole in _wholes(points):
+        taken = {x.name for x in self.mechanism.contact_points} | {"floor"}
+        for whole in _wholes(points, taken):
             _contact(element, whole)
         for site, place in self.sites.get(name, []):
             SubElement(element, "site", {"name": site, **_placed(place)})
@@ -524,11 +525,15 @@ class _Solid(NamedTuple):
     friction: float | None
 
 
-def _wholes(points: Sequence[ContactPoint]) -> Iterator[_Solid]:
-    """The points of a body, but two ends of a capsule and eight corners of a box as what they came from."""
+def _wholes(points: Sequence[ContactPoint], taken: set[str]) -> Iterator[_Solid]:
+    """The points of a body, but two ends of a capsule and eight corners of a box as what they came from.
+
+    That keeps its name unless it is ``taken`` by another geom.
+    """
     k = 0
     while k < len(points):
         found = _box(points[k : k + 8]) or _capsule(points[k : k + 2])
+        found = None if found is None or found.name in taken else found
         yield found or _point(points[k])
         k += 1 if found is None else 8 if found.kind == "box" else 2
 

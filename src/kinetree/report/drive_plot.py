@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, texts
 from kinetree.report.limit_lines import model_limits
 from kinetree.report.palette import ALERT, GROUND, INK, LINE_COLORS
 from kinetree.report.panel import quiet_frame
@@ -65,6 +65,8 @@ def plot_drives(result: Result, joints: Sequence[str] | None = None, show: bool 
             raise InputError(
                 f"kind '{KIND}' needs velocities and torques over time; the result has no '{name}'"
             )
+    if joints is not None:
+        joints = texts(joints, "joints")
     robot, time = result.mechanism, result.dataset["time"].values
     speeds, torques = (list(columns_of(name, result[name]).values()) for name in ("qd", "tau"))
     moved = [x for x, (tau, _) in zip(robot.joint_names, torques, strict=True) if np.nan_to_num(tau).any()]

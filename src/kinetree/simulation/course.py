@@ -40,7 +40,7 @@ class SwitchingIntegration:
     def advance(self, max_steps: int) -> Status:
         """Take up to that many steps, but not past the next look at stiffness."""
         if self._is_watched:
-            max_steps = min(max_steps, self._patience - self._steps_since_look())
+            max_steps = max(1, min(max_steps, self._patience - self._steps_since_look()))
         return self._now.advance(max_steps)
 
     def flush(self) -> None:

@@ -216,7 +216,7 @@ def read_settings(
     function: Callable[..., Any], settings: Settings | None, keywords: Mapping[str, Any]
 ) -> Settings:
     """The settings of a call: those of the object, with fields that were given by name before them."""
-    if settings is not None and not isinstance(settings, Settings):
+    if settings is not None and type(settings) is not Settings:  # options of one simulation are no settings
         raise InputError(f"settings must be a kt.simulation.Settings or None, got {shown(settings)}")
     for name in keywords:
         if name not in NAMES:

@@ -31,6 +31,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 
 STRONGEST = 0.8  # torque, in m g L
+NEGLIGIBLE = 1e-9  # relative: rows of tasks move no joint whose coefficients are smaller, which are rounding
 
 
 def axis_table(mechanism: Mechanism) -> Array:
@@ -176,7 +177,8 @@ class Balance:
                 f"{len(more.aim)} at t = {t:g} s"
             )
         if self._tasks:
-            moved = more.coefficients[:, self._others].any(axis=0)
+            size = np.abs(more.coefficients)
+            moved = (size[:, self._others] > NEGLIGIBLE * size.max(initial=0.0)).any(axis=0)
             self._posture[1] = np.where(moved, BUSY * ON_POSTURE, ON_POSTURE)
         self._law(
             self._walk, self._bodies, t, self.asked.speed_at(t, self._speed), self.asked.heading_at(t), q, qd,

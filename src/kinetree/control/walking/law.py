@@ -22,7 +22,7 @@ from kinetree.control.structure import check_same_structure
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
 from kinetree.control.walking.stepping import GaitNumbers
-from kinetree.control.whole_body.task import Task
+from kinetree.control.whole_body.task import Task, checked_tasks
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 
@@ -96,8 +96,7 @@ class WalkingLaw:
             x = number(getattr(self, name), name)
             if not low <= x <= high:
                 raise InputError(f"{name} must be between {low:g} and {high:g}, got {x:g}")
-        if not isinstance(self.tasks, list | tuple) or not all(hasattr(x, "rows") for x in self.tasks):
-            raise InputError(f"tasks must be a list of tasks such as PointTask(...), got {shown(self.tasks)}")
+        object.__setattr__(self, "tasks", checked_tasks(self.tasks))
         self._sampled_law(lambda t, q, qd, contact: None)  # period, limits, delay, noise
 
     @property
@@ -136,7 +135,7 @@ class WalkingLaw:
         given = {x: plain(_described(getattr(self, x))) for x in names}
         legs = None if self.legs is None else [leg.name for leg in self.legs]
         stated = {"controller": "WalkingLaw", "legs": legs} | given
-        return stated | ({"tasks": [repr(task) for task in self.tasks]} if self.tasks else {})
+        return stated | ({"tasks": [type(task).__name__ for task in self.tasks]} if self.tasks else {})
 
     def __repr__(self) -> str:
         return f"WalkingLaw(speed={_described(self.speed)})"

@@ -7,6 +7,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.control.whole_body.compiled.least_squares import ROW, compiled_least_squares
 from kinetree.control.whole_body.task import TaskRows
+from kinetree.errors import SimulationError
 from kinetree.model.tree import Integers
 
 
@@ -28,8 +29,10 @@ class LeastSquares:
         n, k, rows = len(self._moving), len(G), tasks.dense()
         size = n + k + self._n_base + len(rows)
         K, b, tau = np.zeros((size, size)), np.zeros(size), np.zeros(len(h))
-        compiled_least_squares()(
+        failed = compiled_least_squares()(
             M, h, self._moving, self._n_base, np.zeros((0, 6, len(h))), np.zeros((0, ROW)), rows,
             np.ascontiguousarray(G), usual, self._prices, K, b, np.zeros(n), tau,
         )  # fmt: skip
+        if failed:
+            raise SimulationError("the tasks of the law have no solution in numbers")
         return b[:n], b[n : n + k], tau

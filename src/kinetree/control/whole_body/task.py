@@ -59,7 +59,10 @@ class TaskRows(NamedTuple):
 
 
 class Task(Protocol):
-    """What a law is to reach besides walking, such as a pose of a hand; the number of rows stays the same."""
+    """What a law is to reach besides walking, such as a pose of a hand.
+
+    Rows depend on the arguments alone, as a task serves many simulations, and their number stays the same.
+    """
 
     def rows(self, mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
         """What it asks for at time t (s) in a state (n_dof,)."""
@@ -131,7 +134,7 @@ class OrientationTask:
     def __post_init__(self) -> None:
         _check_numbers(self, f"the task of the orientation of '{self.body}'")
         R = np.asarray(self.orientation, dtype=np.float64)
-        if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-9):
+        if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0.0:
             raise InputError(f"orientation of '{self.body}' must be a rotation (3, 3), got {shown(R)}")
         object.__setattr__(self, "orientation", R)
 
@@ -169,6 +172,7 @@ class JointTask:
             )
         for name, value in self.positions.items():
             number(value, f"position of '{name}'")
+        object.__setattr__(self, "positions", dict(self.positions))
 
     def rows(self, mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
         """One row for each joint."""
@@ -179,6 +183,14 @@ class JointTask:
         goal = np.array(list(self.positions.values()), dtype=np.float64)
         aim = self.rate**2 * (goal - q[k]) - 2.0 * self.rate * qd[k]
         return TaskRows(np.eye(len(q))[k], aim, np.full(len(k), self.weight))
+
+
+def checked_tasks(tasks: Any) -> tuple[Task, ...]:
+    """The tasks of a law, each an object with ``rows``."""
+    good = isinstance(tasks, list | tuple)
+    if not good or not all(hasattr(x, "rows") and not isinstance(x, type) for x in tasks):
+        raise InputError(f"tasks must be a list of tasks such as PointTask(...), got {shown(tasks)}")
+    return tuple(tasks)
 
 
 # ---- helpers ---------------------------------------------------------------------------------------------

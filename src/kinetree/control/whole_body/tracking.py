@@ -32,7 +32,7 @@ from kinetree.control.whole_body.reference import (
     points_of,
 )
 from kinetree.control.whole_body.solver import LeastSquares
-from kinetree.control.whole_body.task import Task, TaskRows
+from kinetree.control.whole_body.task import Task, TaskRows, checked_tasks
 from kinetree.errors import StopSimulation
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
@@ -65,7 +65,10 @@ class Following:
         self, who: LeggedStance, wanted: Motion, timing: Timing, most: Array, tasks: Sequence[Task] = ()
     ) -> None:
         """``most`` (n_dof,): the largest torques, infinite without a limit; ``tasks``: further ones."""
-        self.who, self.wanted, self.timing, self.most, self.tasks = who, wanted, timing, most, tuple(tasks)
+        self.who, self.wanted, self.timing, self.most = who, wanted, timing, most
+        self.tasks = checked_tasks(tasks)
+        rest = np.zeros(who.mechanism.n_dof)
+        TaskRows.of(self.tasks, who.mechanism, 0.0, rest, rest)  # names in tasks are checked
         names = who.mechanism.joint_names
         held = who.held if who.flat else ()
         self._moving = np.array([j for j, x in enumerate(names) if x not in held])

@@ -141,7 +141,7 @@ class GroundReaction(Constraint):
     @override
     def carried(self, mechanism: Mechanism) -> tuple[str, ...]:
         """The coordinates of the free root, whose forces vanish."""
-        roots = [link for link in mechanism.links if link.parent == WORLD]
+        roots = [link for link in mechanism.links if link.parent == WORLD and not link.joint.is_fixed]
         if len(roots) != 1 or not roots[0].joint.is_free:
             raise InputError(f"{self.family}: the mechanism must have one free root, such as a pelvis")
         return tuple(roots[0].joint.dof_names)
