@@ -22,7 +22,7 @@ from kinetree.control.whole_body.compiled.look import COORDINATE, MASS, MOMENT, 
 from kinetree.control.whole_body.compiled.memory import new_bodies, new_walk
 from kinetree.control.whole_body.compiled.tasks import BUSY, ON_POSTURE, SMALL_ACCELERATION, SMALL_FORCE, SOFT
 from kinetree.control.whole_body.compiled.tick import compiled_tick
-from kinetree.control.whole_body.task import Task, TaskRows
+from kinetree.control.whole_body.task import LawTask, TaskRows
 from kinetree.dynamics.coupling import all_axes, all_rates
 from kinetree.dynamics.evaluate import evaluate, one_state
 from kinetree.errors import InputError, StopSimulation
@@ -91,7 +91,7 @@ class Balance:
         most: Array | None = None,
         wanted: Command | None = None,
         late: tuple[int, float] = (0, 0.0),
-        tasks: Sequence[Task] = (),
+        tasks: Sequence[LawTask] = (),
     ) -> None:
         """``late``: how many ticks pass before a torque acts, and the period (s)."""
         self._tasks = tuple(tasks)

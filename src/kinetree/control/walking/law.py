@@ -22,7 +22,7 @@ from kinetree.control.structure import check_same_structure
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
 from kinetree.control.walking.stepping import GaitNumbers
-from kinetree.control.whole_body.task import Task, checked_tasks
+from kinetree.control.whole_body.task import LawTask, checked_tasks
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 
@@ -77,7 +77,7 @@ class WalkingLaw:
     delay: float = 0.0
     noise: tuple[float, float] = (0.0, 0.0)
     seed: int = 0
-    tasks: Sequence[Task] = ()
+    tasks: Sequence[LawTask] = ()
     step_time: float = 1.5
     clearance: float = 0.08
     width: float = 0.15

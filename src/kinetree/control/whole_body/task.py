@@ -30,7 +30,7 @@ class TaskRows(NamedTuple):
     weight: Array
 
     @classmethod
-    def of(cls, tasks: Sequence[Task], mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
+    def of(cls, tasks: Sequence[LawTask], mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
         """The rows of several tasks at time t (s) in a state (n_dof,), checked."""
         parts, n = [task.rows(mechanism, t, q, qd) for task in tasks], mechanism.n_dof
         for k, (task, part) in enumerate(zip(tasks, parts, strict=True)):
@@ -58,7 +58,7 @@ class TaskRows(NamedTuple):
         return np.column_stack([self.coefficients, self.aim, self.weight])
 
 
-class Task(Protocol):
+class LawTask(Protocol):
     """What a law is to reach besides walking, such as a pose of a hand.
 
     Rows depend on the arguments alone, as a task serves many simulations, and their number stays the same.
@@ -185,7 +185,7 @@ class JointTask:
         return TaskRows(np.eye(len(q))[k], aim, np.full(len(k), self.weight))
 
 
-def checked_tasks(tasks: Any) -> tuple[Task, ...]:
+def checked_tasks(tasks: Any) -> tuple[LawTask, ...]:
     """The tasks of a law, each an object with ``rows``."""
     good = isinstance(tasks, list | tuple)
     if not good or not all(hasattr(x, "rows") and not isinstance(x, type) for x in tasks):

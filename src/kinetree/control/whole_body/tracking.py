@@ -32,7 +32,7 @@ from kinetree.control.whole_body.reference import (
     points_of,
 )
 from kinetree.control.whole_body.solver import LeastSquares
-from kinetree.control.whole_body.task import Task, TaskRows, checked_tasks
+from kinetree.control.whole_body.task import LawTask, TaskRows, checked_tasks
 from kinetree.errors import StopSimulation
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
@@ -62,7 +62,7 @@ class Following:
     flying = 1.0  # weight of the trunk's attitude in flight
 
     def __init__(
-        self, who: LeggedStance, wanted: Motion, timing: Timing, most: Array, tasks: Sequence[Task] = ()
+        self, who: LeggedStance, wanted: Motion, timing: Timing, most: Array, tasks: Sequence[LawTask] = ()
     ) -> None:
         """``most`` (n_dof,): the largest torques, infinite without a limit; ``tasks``: further ones."""
         self.who, self.wanted, self.timing, self.most = who, wanted, timing, most

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.analysis.legged_stance import legged_stance
 from kinetree.control.sampled import SampledLaw
-from kinetree.control.whole_body.task import Task
+from kinetree.control.whole_body.task import LawTask
 from kinetree.control.whole_body.tracking import Following
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
@@ -77,7 +77,7 @@ class PredictedGait(Verified):
         result = self.prediction.to_result()
         return changed(result, audit={**result.audit, **self.checks})
 
-    def law(self, period: float = 0.004, *, tasks: Sequence[Task] = (), **options: Any) -> SampledLaw:
+    def law(self, period: float = 0.004, *, tasks: Sequence[LawTask] = (), **options: Any) -> SampledLaw:
         """The law that follows this gait on the ground and keeps its balance, called once per ``period`` (s).
 
         Each tick solves for accelerations and ground forces near those predicted; footholds move by the error
