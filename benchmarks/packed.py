@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.dynamics.batches import batch_shape, plain_rows
 from kinetree.dynamics.checks import check_threads
-from kinetree.dynamics.evaluate import as_matrices
+from kinetree.dynamics.evaluate import as_matrices, batch_shape, plain_rows
 from kinetree.engine.buffers import new_array, new_result
 from kinetree.engine.run import prepared
 from kinetree.kernels.layout import Kernel

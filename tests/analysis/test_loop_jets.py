@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.dynamics.axis_slopes import Direction
+from kinetree.dynamics.axis_motion import Direction
 from kinetree.dynamics.loops.jets import RowJets
-from kinetree.dynamics.loops.slopes import row_slopes
+from kinetree.dynamics.loops.sensitivity import row_slopes
 from kinetree.dynamics.loops.system import constraints, loop_rows
 
 

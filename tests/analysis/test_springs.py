@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algebra import room
+from kinetree.algebra import memory
 from kinetree.dynamics.springs import spring_slopes
 from kinetree.errors import ModelError
 from support.derivatives import differences
@@ -280,8 +280,8 @@ def test_forces_of_many_springs_need_no_memory_for_their_second_derivatives(monk
     q, qd = np.random.default_rng(4).normal(scale=0.1, size=(2, n))
     still = np.zeros(n)
     expected = kt.inverse_dynamics(mechanism, q, qd, still)
-    monkeypatch.setattr(room, "SMALL", 1000)
-    monkeypatch.setattr(room, "available_bytes", lambda: 8 * n**2 * (n - 2))
+    monkeypatch.setattr(memory, "SMALL", 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 8 * n**2 * (n - 2))
     assert np.array_equal(kt.inverse_dynamics(mechanism, q, qd, still), expected)
     with pytest.raises(
         kt.errors.SizeError, match=f"second derivatives of springs needs .*{n - 1} x {n} x {n}"

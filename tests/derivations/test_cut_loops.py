@@ -9,9 +9,9 @@ from kinetree.derivations import able, described
 from kinetree.derivations.cut_joints import along, cut_jacobian, cut_rates
 from kinetree.derivations.lagrangian import force_columns
 from kinetree.derivations.lagrangian_recursion import forward_kinematics
-from kinetree.dynamics.loops.formulated import closed_of
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.dynamics.loops.system import constraints
+from kinetree.dynamics.loops.verbs import closed_of
 from support.reference import closed, loads, read, relative_error
 
 FILES = ("slider_crank", "prismatic_cut", "spatial_fourbar", "jansen_leg", "other_cuts", "five_bar", "delta")

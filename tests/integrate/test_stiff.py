@@ -5,7 +5,7 @@ import pytest
 from numba import cfunc
 from scipy.integrate import solve_ivp
 
-from kinetree.integrate.linear import factorise, solve
+from kinetree.integrate.radau_systems import factorise, solve
 from support.odes import (
     SIGNATURE,
     orbit,

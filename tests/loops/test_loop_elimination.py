@@ -7,11 +7,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.analysis.inverse import bias_torque, mass_matrix
-from kinetree.dynamics.loops.compiled import LoopStates
 from kinetree.dynamics.loops.draft import Draft, random_motion
 from kinetree.dynamics.loops.elimination import elimination
 from kinetree.dynamics.loops.linear import constrained
-from kinetree.dynamics.loops.program import loop_program
+from kinetree.dynamics.loops.program import LoopStates, loop_program
 from kinetree.dynamics.loops.segments import divided
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.dynamics.loops.system import constraints, loop_rows

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.dynamics.axis_slopes import Direction
+from kinetree.dynamics.axis_motion import Direction
 from kinetree.dynamics.loops.assembly import assemble, assembly_modes, completed, dependent_motion
 from kinetree.dynamics.loops.dynamics import loop_forward_dynamics, loop_inverse_dynamics
-from kinetree.dynamics.loops.sensitivity import loop_forward_dynamics_derivatives
-from kinetree.dynamics.loops.slopes import row_slopes
+from kinetree.dynamics.loops.sensitivity import loop_forward_dynamics_derivatives, row_slopes
 from kinetree.dynamics.loops.structure import mobility, structure, subsystems
 from kinetree.dynamics.loops.system import constraints, loop_rows
 from support.each import each

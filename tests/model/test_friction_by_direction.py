@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import KinetreeWarning, ModelError
-from kinetree.model.without import without_parameters
+from kinetree.model.variants import without_parameters
 
 # Tc (N m, on the side of the motors) and gear ratios G of the model Puma560 of robotics-toolbox
 PUMA_TC = [(0.395, -0.435), (0.126, -0.071), (0.132, -0.105), (11.2e-3, -16.9e-3), (9.26e-3, -14.5e-3)]

@@ -16,7 +16,6 @@ OTHER_VOCABULARIES = {  # files in which the same words mean something else
     "formats/mjcf_bodies.py": "MJCF's names of joints",
     "formats/mjcf_compiled.py": "MJCF's names of joints",
     "formats/mjcf_contact.py": "MJCF's names of joints",
-    "formats/mjcf_drives.py": "MJCF's names of gains",
     "formats/mjcf_equality.py": "MJCF's names of equalities",
     "formats/sdf_elements.py": "SDF's names of joints",
     "formats/urdf_elements.py": "URDF's names of joints",

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.control import PD, PID, ComputedTorque
 from kinetree.dynamics.coupling import all_axes, all_rates
-from kinetree.model.without import without_parameters
+from kinetree.model.variants import without_parameters
 from kinetree.simulation.settings import Settings, read_options
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.torque import read_law

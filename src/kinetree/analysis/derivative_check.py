@@ -11,8 +11,11 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
-from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
-from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from kinetree.analysis.sensitivity import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    joint_reaction_derivatives,
+)
 from kinetree.derivations import module_of
 from kinetree.dynamics.loops.assembly import assemble, completed
 from kinetree.dynamics.loops.states import fitting_state

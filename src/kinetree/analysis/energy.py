@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.dynamics.batches import batch_shape
 from kinetree.dynamics.checks import given
 from kinetree.dynamics.coupling import all_axes, on_axes
-from kinetree.dynamics.evaluate import evaluate
+from kinetree.dynamics.evaluate import batch_shape, evaluate
 from kinetree.dynamics.springs import spring_energy
 from kinetree.errors import InputError
 from kinetree.kernels import energy

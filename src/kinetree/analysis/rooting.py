@@ -9,8 +9,8 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import GIMBAL_LOCK
 from kinetree.algebra.three_turns import ThreeTurns
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
-from kinetree.dynamics.batches import same_batch
 from kinetree.dynamics.checks import checking, given
+from kinetree.dynamics.evaluate import same_batch
 from kinetree.errors import InputError, SingularityError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism

@@ -11,8 +11,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import bias_torque, gravity_torque, inverse_dynamics, mass_matrix
-from kinetree.dynamics.batches import same_batch
 from kinetree.dynamics.checks import unchecked
+from kinetree.dynamics.evaluate import same_batch
 from kinetree.dynamics.loads import Wrenches
 from kinetree.dynamics.loops.assembly import assemble, completed
 from kinetree.dynamics.loops.coordinates import cut_torques, has_cut_drives, has_cut_forces

@@ -10,7 +10,7 @@ import numpy as np
 from kinetree.control.controller import Controller, plain, short
 from kinetree.control.per_joint import Checked, PerJoint, checked, spread
 from kinetree.errors import InputError, shown
-from kinetree.kernels.law_parts import DriveParts
+from kinetree.kernels.torque_law import DriveParts
 from kinetree.model.mechanism import Mechanism
 
 

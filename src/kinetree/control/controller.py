@@ -13,14 +13,13 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.analysis.free_base import base_is_alone
+from kinetree.analysis.hybrid import base_is_alone
 from kinetree.control.desired_motion import DesiredMotion
 from kinetree.control.fitted import LIMITS_OF_MODEL, Fitted, Recipe, fitted, without_passive
 from kinetree.control.per_joint import Checked, PerJoint, checked
 from kinetree.dynamics.loads import Wrenches
 from kinetree.errors import InputError, unknown_name
-from kinetree.kernels.law_parts import LawParts
-from kinetree.kernels.torque_law import COMPUTED, GRAVITY, NO_MODEL
+from kinetree.kernels.torque_law import COMPUTED, GRAVITY, NO_MODEL, LawParts
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags

@@ -27,7 +27,7 @@ from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY, NO_MODEL
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
-from kinetree.model.without import without_parameters
+from kinetree.model.variants import without_parameters
 from kinetree.state import State, Wrench
 
 LIMITS_OF_MODEL = "model"
@@ -35,7 +35,7 @@ LIMITS_OF_MODEL = "model"
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What a controller consists of before it meets a mechanism; see `kernels.law_parts`."""
+    """What a controller consists of before it meets a mechanism; see `kernels.torque_law`."""
 
     desired: DesiredMotion | None = None
     kp: Checked = 0.0

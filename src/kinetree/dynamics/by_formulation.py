@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.algebra.room import check_room
+from kinetree.algebra.memory import check_room
 from kinetree.derivations import NAMES, able, described, module_of
 from kinetree.derivations.contract import Closed, Load
 from kinetree.dynamics.axis_motion import axis_motion, body_poses
-from kinetree.dynamics.batches import batch_shape
 from kinetree.dynamics.coupling import all_axes, all_rates, coupled, independent
+from kinetree.dynamics.evaluate import batch_shape
 from kinetree.dynamics.loads import Wrenches, body_loads, with_springs
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism

@@ -6,9 +6,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
-from kinetree.dynamics.batches import same_batch
 from kinetree.dynamics.coupling import coupled, independent
-from kinetree.dynamics.evaluate import as_matrices, evaluate, evaluate_full
+from kinetree.dynamics.evaluate import as_matrices, evaluate, evaluate_full, same_batch
 from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads, load_moments
 from kinetree.dynamics.question import Question
 from kinetree.dynamics.springs import spring_bends, spring_slopes

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kinetree.algebra.arrays import Array
-from kinetree.algebra.room import check_room
-from kinetree.dynamics.batches import is_plain
+from kinetree.algebra.memory import check_room
 from kinetree.dynamics.checks import check_threads, checking, given
 from kinetree.dynamics.coupling import on_axes
-from kinetree.dynamics.evaluate import one_state
+from kinetree.dynamics.evaluate import is_plain, one_state
 from kinetree.dynamics.given_memory import ArrayMemory, Memory
 from kinetree.engine import run
 from kinetree.engine.buffers import new_array, new_result

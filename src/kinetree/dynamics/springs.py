@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.algebra.room import check_room
-from kinetree.dynamics.axis_motion import AxisMotion, axis_motion
-from kinetree.dynamics.axis_slopes import STEP, Direction, moved
+from kinetree.algebra.memory import check_room
+from kinetree.dynamics.axis_motion import STEP, AxisMotion, Direction, axis_motion, moved
 from kinetree.dynamics.checks import finite
 from kinetree.model.body import WORLD
 from kinetree.model.kept import once_per_tree

@@ -17,9 +17,9 @@ from kinetree.formats.regular_file import (
     read_text,
     write_text,
 )
-from kinetree.model.armature import with_armature
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.variants import with_armature
 
 READ_OPTIONS: dict[str, tuple[str, ...]] = {
     ".toml": (),

@@ -18,7 +18,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
 from kinetree.errors import ModelError, listed
 from kinetree.formats.contact_choice import ContactChoice
-from kinetree.formats.mjcf_actuators import actuators
+from kinetree.formats.mjcf_actuators import ActuatedJoint, actuators, drives
 from kinetree.formats.mjcf_compiled import (
     CompiledModel,
     address,
@@ -28,7 +28,6 @@ from kinetree.formats.mjcf_compiled import (
     placement_from,
 )
 from kinetree.formats.mjcf_contact import contacts
-from kinetree.formats.mjcf_drives import ActuatedJoint, drives
 from kinetree.formats.mjcf_equality import equalities
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.formats.mjcf_tendons import OneJoint, tendons

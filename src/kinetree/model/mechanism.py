@@ -304,7 +304,7 @@ class Mechanism:
         >>> kt.zoo.gripper().frozen({"joint2": 0.5}).joint_names
         ('joint1', 'joint3', 'joint4')
         """
-        from kinetree.model.simpler import with_held_joints
+        from kinetree.model.variants import with_held_joints
 
         return with_held_joints(self, joints)
 
@@ -317,7 +317,7 @@ class Mechanism:
         >>> kt.zoo.gripper().frozen(["joint3"]).fused().body_names
         ('link1', 'link2', 'link4')
         """
-        from kinetree.model.simpler import fused
+        from kinetree.model.variants import fused
 
         return fused(self)
 

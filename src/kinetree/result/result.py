@@ -17,8 +17,7 @@ from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.labeled import Unlabeled, Variables, coordinates_of, variable_of, variables_of
 from kinetree.result.records import Check, Event
-from kinetree.result.variables import units_along
-from kinetree.result.verdict_names import ALL
+from kinetree.result.variables import ALL, units_along
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kinetree.algebra.room import available_bytes
+from kinetree.algebra.memory import available_bytes
 from kinetree.errors import FileError, cut
 
 META = "zarr.json"

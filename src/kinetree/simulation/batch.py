@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.algebra.room import check_room
+from kinetree.algebra.memory import check_room
 from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, SimulationError, shown
 from kinetree.integrate.integration import Status, Steps

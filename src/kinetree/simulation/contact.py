@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
-from kinetree.dynamics.batches import same_batch
+from kinetree.dynamics.evaluate import same_batch
 from kinetree.errors import expect
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

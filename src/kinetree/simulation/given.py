@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.kernels.law_parts import DriveParts, LawParts
+from kinetree.kernels.torque_law import DriveParts, LawParts
 from kinetree.model.mechanism import Mechanism
 
 

@@ -11,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.integrate.integration import Steps
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
-from kinetree.result.verdict_names import (
+from kinetree.result.variables import (
     ABOVE,
     ALL,
     CONTROL,

@@ -12,10 +12,9 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
 from kinetree.kernels.ground import POINT
-from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.rates import LOCK
-from kinetree.kernels.torque_law import AXIS, END
+from kinetree.kernels.torque_law import AXIS, END, LawParts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 from kinetree.simulation.compiled.component import Component

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.algebra.room import check_room
+from kinetree.algebra.memory import check_room
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError
 from kinetree.integrate.integration import Steps
@@ -18,7 +18,7 @@ from kinetree.kernels.ground import CONTACT
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
-from kinetree.result.verdict_names import VERDICTS
+from kinetree.result.variables import VERDICTS
 from kinetree.simulation import audit
 from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts

@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array, numbers
 from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError, SimulationError, listed, shown, unknown_name
-from kinetree.kernels.law_parts import LawParts
+from kinetree.kernels.torque_law import LawParts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.simulation.cut_law import CutLaw, JointDrive, LawFunction, by_name, read_drive

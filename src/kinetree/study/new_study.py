@@ -107,7 +107,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
 def _with_inertia(answers: StudyAnswers, mechanism: Mechanism) -> tuple[StudyAnswers, Mechanism]:
     """With armature for joints of a file of others that move no inertia, without which nothing can be run."""
     from kinetree.analysis.legs import without_inertia
-    from kinetree.model.armature import with_armature
+    from kinetree.model.variants import with_armature
 
     if not answers.model.lower().endswith(FOREIGN) or "armature" in answers.options or mechanism.loops:
         return answers, mechanism
@@ -121,7 +121,7 @@ def _with_inertia(answers: StudyAnswers, mechanism: Mechanism) -> tuple[StudyAns
 def legged_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
     """The text of a study of a robot with legs, with feet where its file has none that are known as such."""
     from kinetree.analysis.legs import without_inertia
-    from kinetree.model.armature import with_armature
+    from kinetree.model.variants import with_armature
     from kinetree.study.feet import own_feet, proposed_feet
     from kinetree.study.new_stand import standing_lines
     from kinetree.study.new_walk import gait_lines, walking_lines

@@ -8,7 +8,7 @@ from typing import Any
 
 from kinetree.result.records import plain_check
 from kinetree.result.result import Result
-from kinetree.result.verdict_names import (
+from kinetree.result.variables import (
     ABOVE,
     CONTROL,
     DRIFT,

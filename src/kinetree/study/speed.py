@@ -15,8 +15,11 @@ from kinetree.analysis.energy import kinetic_energy
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics, joint_reactions, mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics
-from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
-from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from kinetree.analysis.sensitivity import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    joint_reaction_derivatives,
+)
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.errors import InputError, SingularityError
 from kinetree.model.mechanism import Mechanism

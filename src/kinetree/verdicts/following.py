@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
-from kinetree.result.verdict_names import CONTROL
+from kinetree.result.variables import CONTROL
 from kinetree.state import independent_axes
 from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.margins import Verdicts

@@ -13,7 +13,7 @@ from kinetree.model.body import WORLD
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import Mechanism
-from kinetree.result.verdict_names import ABOVE, DRIFT, HEIGHT, SINKING, SLIP, TILT
+from kinetree.result.variables import ABOVE, DRIFT, HEIGHT, SINKING, SLIP, TILT
 from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.margins import Verdicts
 

@@ -11,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.dynamics.coupling import on_axes
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
-from kinetree.result.verdict_names import ALL, EFFORT, POSITION, VELOCITY
+from kinetree.result.variables import ALL, EFFORT, POSITION, VELOCITY
 from kinetree.state import independent_axes
 from kinetree.verdicts.finding import Finding, Findings
 from kinetree.verdicts.margins import Verdicts

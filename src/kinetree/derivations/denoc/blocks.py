@@ -10,13 +10,35 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.derivations.denoc.frames import dh_tree, joint_axes
+from kinetree.derivations.contract import step
+from kinetree.derivations.denoc.entries import ZERO, Vector
+from kinetree.derivations.denoc.frames import DhTree, PlacedAxes, dh_tree, joint_axes
+from kinetree.derivations.denoc.motion import Wrench
+from kinetree.derivations.denoc.screws import Composite
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.modules import BASE, Module
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 Partition = Sequence[Module] | Literal["links", "axes"] | None
+
+
+def kappa(M: Composite, turns: bool) -> Wrench:
+    """kappa_j = M~_j p_j, which are columns of M~_j: nothing to compute."""
+    across: Vector = (M.rho[1], -M.rho[0], ZERO)  # rho x e
+    if turns:
+        return M.J[2], across
+    return (-across[0], -across[1], ZERO), (ZERO, ZERO, M.m)
+
+
+def join_parent(dh: DhTree, at: PlacedAxes, composite: list[Composite | None], j: int) -> None:
+    """M~_beta += A^T M~_j A (30M31A, and 0M9A for the sum)."""
+    axis, M = dh.axes[j], composite[j]
+    if axis.parent == WORLD_AXIS or M is None:
+        return
+    with step(f"M~ to parent, {axis.level}"):
+        moved, own = M.to_parent(at.screws[j]), composite[axis.parent]
+        composite[axis.parent] = moved if own is None else own.joined(moved)
 
 
 class ModuleBlock(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.rotation import GIMBAL_LOCK
 from kinetree.derivations.contract import Loads, step
-from kinetree.derivations.denoc.composite import join_parent, kappa
+from kinetree.derivations.denoc.blocks import join_parent, kappa
 from kinetree.derivations.denoc.entries import (
     NULL,
     ONE,

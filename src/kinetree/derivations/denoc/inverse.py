@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from kinetree.derivations.contract import Loads, step
-from kinetree.derivations.denoc.composite import join_parent, kappa
+from kinetree.derivations.denoc.blocks import join_parent, kappa
 from kinetree.derivations.denoc.entries import (
     ZERO,
     Entry,

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, frozen, vector
 from kinetree.algebra.arrays import numbers as plain_numbers
 from kinetree.derivations.contract import step
-from kinetree.derivations.denoc.composite import kappa
+from kinetree.derivations.denoc.blocks import kappa
 from kinetree.derivations.denoc.entries import (
     NULL,
     ZERO,

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.dynamics.batches import batch_shape, plain_rows
 from kinetree.dynamics.checks import checking, given, is_finite
 from kinetree.dynamics.coupling import on_axes
+from kinetree.dynamics.evaluate import batch_shape, plain_rows
 from kinetree.dynamics.forward import FORWARD
 from kinetree.dynamics.inverse import MASS_MATRIX, tree_bias_torque
 from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import rotation_about
-from kinetree.dynamics.axis_motion import AxisMotion, axis_motion
-from kinetree.dynamics.axis_slopes import STEP, Direction, moved
+from kinetree.dynamics.axis_motion import STEP, AxisMotion, Direction, axis_motion, moved
 from kinetree.dynamics.checks import finite, given
 from kinetree.dynamics.coupling import all_axes, all_rates
 from kinetree.dynamics.loops.rows import LoopRows

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.dynamics.batches import same_batch
 from kinetree.dynamics.checks import checking
+from kinetree.dynamics.evaluate import same_batch
 from kinetree.dynamics.loads import Wrenches
 from kinetree.dynamics.loops.acceleration import loop_accelerations
 from kinetree.dynamics.loops.sensitivity import loop_forward_dynamics_derivatives

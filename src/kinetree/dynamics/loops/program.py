@@ -18,17 +18,16 @@ from kinetree.dynamics.coupling import all_axes
 from kinetree.dynamics.forward import FORWARD
 from kinetree.dynamics.inverse import MASS_MATRIX
 from kinetree.dynamics.loops.assembly import LONGEST_STEP, closest, is_closed
-from kinetree.dynamics.loops.compiled import LoopStates
 from kinetree.dynamics.loops.draft import Draft, random_motion
 from kinetree.dynamics.loops.elimination import operations
-from kinetree.dynamics.loops.segments import (
-    longest_path,
-)
+from kinetree.dynamics.loops.ranges import LoopRanges
+from kinetree.dynamics.loops.segments import longest_path
 from kinetree.dynamics.loops.structure import RegularPose, independent_rows, regular_pose, walk
 from kinetree.dynamics.loops.system import constraints, loop_rows, size_of
+from kinetree.engine.loop_code import loop_states
 from kinetree.errors import InputError, listed
 from kinetree.kernels.layout import layout_rows
-from kinetree.kernels.loop_table import OWNER, PIVOT, ROW, START, LoopTables
+from kinetree.kernels.loop_table import OWNER, PIVOT, ROW, START, VERDICT, LoopTables
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 from kinetree.state import independent_axes, random_state
@@ -45,6 +44,52 @@ CLOSED_POSE = 1e-11  # gap of a pose that counts as closed, beside the mechanism
 UNUSUAL = 1e-7  # share of its usual size below which a pivot indicates a redundant row or a singular pose
 SHORT = 12  # axes one after the other that are never divided
 DEPTHS = (6, 9, 14)  # axes of a segment one after the other that are tried
+
+
+class LoopAnswer(NamedTuple):
+    """What compiled code finds for states (count, ...).
+
+    Accelerations of axes; multipliers and pivots (0: dropped) of the rows in use, in the order of the tables;
+    how far each can be trusted, `kernels.loop.judge`.
+    """
+
+    qdd: Array
+    multiplier: Array
+    pivot: Array
+    verdict: Array
+
+
+class LoopStates:
+    """The tables of a mechanism's loops in memory of compiled code, shared by all threads."""
+
+    def __init__(self, tree: Tree, tables: LoopTables) -> None:
+        self.tree, self.tables = tree, tables
+        self.ranges = LoopRanges(tree, loop_states, tables.numbers)
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Numbers of a state in the arrays of a `LoopAnswer`."""
+        return self.tree.n, self.tables.n_loop_rows, self.tables.n_loop_rows, VERDICT
+
+    def answer(
+        self, q: Array, qd: Array, tau: Array, loads: Array | None = None, threads: int | None = None
+    ) -> LoopAnswer:
+        """Accelerations under torques on all axes, (count, axes) each; ``loads`` (count, 6 axes)."""
+        return self._filled((q, qd, tau), loads, threads, 0)
+
+    def steps(self, q: Array) -> LoopAnswer:
+        """Steps of all axes towards positions (count, axes) with closed loops, in place of accelerations."""
+        rest = np.zeros_like(q)
+        return self._filled((q, rest, rest), None, 1, 1)
+
+    def _filled(
+        self, state: tuple[Array, Array, Array], loads: Array | None, threads: int | None, closing: int
+    ) -> LoopAnswer:
+        count = len(state[0])
+        found = LoopAnswer(*(np.empty((count, size)) for size in self.sizes))
+        loads = np.empty((count, 0)) if loads is None else loads
+        self.ranges.fill((*state, loads), found, threads, closing)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

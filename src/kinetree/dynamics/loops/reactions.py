@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.dynamics.axis_motion import AxisMotion, body_poses
-from kinetree.dynamics.axis_slopes import STEP, Direction, moved
+from kinetree.dynamics.axis_motion import STEP, AxisMotion, Direction, body_poses, moved
 from kinetree.dynamics.inverse import tree_reactions
 from kinetree.dynamics.loads import Wrenches
 from kinetree.dynamics.loops.coordinates import cut_forces, has_cut_drives, has_cut_forces
@@ -30,7 +29,7 @@ from kinetree.dynamics.loops.linear import swapped
 from kinetree.dynamics.loops.rows import CutMotion, LoopRows
 from kinetree.dynamics.loops.sensitivity import Independent, inverse_slopes
 from kinetree.dynamics.loops.system import Constraints, constraints, loop_rows
-from kinetree.dynamics.reaction_sensitivity import REACTION_SLOPES, JointReactionDerivatives
+from kinetree.dynamics.sensitivity import REACTION_SLOPES, JointReactionDerivatives
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.dynamics.axis_slopes import Direction
+from kinetree.dynamics.axis_motion import STEP, Direction, moved
 from kinetree.dynamics.inverse import MASS_MATRIX
 from kinetree.dynamics.loads import Wrenches
 from kinetree.dynamics.loops.coordinates import cut_torque_slopes, has_cut_drives, has_cut_forces
 from kinetree.dynamics.loops.dynamics import broadcast, drive_weights, loop_forward_dynamics, multipliers
 from kinetree.dynamics.loops.linear import constrained, swapped
-from kinetree.dynamics.loops.slopes import RowSlopes, row_slopes
+from kinetree.dynamics.loops.rows import LoopRows
 from kinetree.dynamics.loops.structure import structure
 from kinetree.dynamics.loops.system import (
     RANK,
@@ -46,6 +46,21 @@ from kinetree.model.tree import Integers
 from kinetree.state import state_name
 
 Independent = Sequence[str] | None  # names of joints; those of `structure` if None
+
+
+@dataclass(frozen=True, eq=False)
+class RowSlopes:
+    """Along k directions: of J, (..., k, rows, axes), and of the second rate of the gaps, (..., k, rows)."""
+
+    J: Array
+    second_rate: Array
+
+
+def row_slopes(rows: LoopRows, q: Array, qd: Array, qdd: Array, along: Direction) -> RowSlopes:
+    """Slopes of the rows at a state (..., axes)."""
+    motion = moved(rows.tree, rows.motion(q, qd, qdd), qd, qdd, along)
+    cut = rows.cut_motion(motion)
+    return RowSlopes(rows.jacobian(motion, cut).imag / STEP, rows.second_rate(cut).imag / STEP)
 
 
 @dataclass(frozen=True, eq=False)

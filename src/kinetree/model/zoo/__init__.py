@@ -17,9 +17,8 @@ from kinetree.model.zoo.arms import (
     two_link_prismatic,
     ur5,
 )
-from kinetree.model.zoo.benchmarks import andrews_squeezer, flyball_governor
-from kinetree.model.zoo.closed import four_bar, robotic_leg, three_rrr
-from kinetree.model.zoo.generated import chain, random_tree
+from kinetree.model.zoo.closed import delta, four_bar, robotic_leg, stewart, three_rrr
+from kinetree.model.zoo.generated import andrews_squeezer, chain, flyball_governor, random_tree
 from kinetree.model.zoo.human import human
 from kinetree.model.zoo.legged import (
     biped_fixed,
@@ -38,7 +37,6 @@ from kinetree.model.zoo.linkages import (
     scissor_lift,
     slider_crank,
 )
-from kinetree.model.zoo.parallel import delta, stewart
 
 ZOO: dict[str, Callable[..., Mechanism]] = {
     make.__name__: make

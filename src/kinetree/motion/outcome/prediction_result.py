@@ -17,7 +17,7 @@ from kinetree.motion.solvers.interface import Status
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
-from kinetree.result.verdict_names import MODEL_LIMITS
+from kinetree.result.variables import MODEL_LIMITS
 
 if TYPE_CHECKING:
     from kinetree.motion.outcome.prediction import Prediction

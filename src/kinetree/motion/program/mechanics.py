@@ -9,9 +9,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.hessian import torque_hessian
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
+from kinetree.analysis.sensitivity import inverse_dynamics_derivatives, torque_hessian
 from kinetree.dynamics.checks import check_finite
 from kinetree.dynamics.loads import load_moments
 from kinetree.engine.repeated import Repeated

@@ -27,8 +27,7 @@ from kinetree.report.output import write_file
 from kinetree.report.panel import missing_note, zero_note
 from kinetree.result.result import Result
 from kinetree.result.summary import listed_unjudged
-from kinetree.result.variables import NET_REACTION
-from kinetree.result.verdict_names import VERDICTS
+from kinetree.result.variables import NET_REACTION, VERDICTS
 
 ASSETS = files("kinetree.report.html") / "assets"
 SUFFIXES = (".html", ".htm")

@@ -11,8 +11,8 @@ from kinetree.algebra.arrays import Array
 from kinetree.engine.door import carray, compiled_callback
 from kinetree.engine.lanes import fields, row_at
 from kinetree.kernels.actuator import DRIVE, DRIVES, drive_axes, drive_slopes
-from kinetree.kernels.law_parts import DriveParts
 from kinetree.kernels.layout import layout_rows
+from kinetree.kernels.torque_law import DriveParts
 from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import HEADER, ContextParts
 from kinetree.simulation.compiled.rates import OF_COMPONENT

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algebra import room
+from kinetree.algebra import memory
 
 FEW, MANY = 10, 20_000_000
 
@@ -30,8 +30,8 @@ REQUESTS = {
 @pytest.mark.parametrize("name", REQUESTS)
 def test_large_requests_are_refused_before_any_work(monkeypatch, name):
     REQUESTS[name](FEW)
-    monkeypatch.setattr(room, "SMALL", 1000)
-    monkeypatch.setattr(room, "available_bytes", lambda: 50_000_000)
+    monkeypatch.setattr(memory, "SMALL", 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 50_000_000)
     with pytest.raises(kt.errors.SizeError, match=r"needs .* GB of memory .*, 0\.1 GB are available"):
         REQUESTS[name](MANY)
 
@@ -41,5 +41,5 @@ def test_sizes_are_both_kinds_of_errors():
 
 
 def test_available_memory_is_less_than_all():
-    found = room.available_bytes()
+    found = memory.available_bytes()
     assert found is None or 0 <= found < 1 << 50

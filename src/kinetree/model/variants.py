@@ -1,4 +1,4 @@
-"""A mechanism with fewer joints or bodies: joints that are held, bodies that are one."""
+"""Variants of a mechanism: joints held, bodies fused, without springs or friction, with armature."""
 
 from __future__ import annotations
 
@@ -19,6 +19,55 @@ from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.named_state import NamedStates
 from kinetree.model.rooted import linked, single_axes
 from kinetree.model.spring import Spring
+
+
+def with_armature(mechanism: Mechanism, armature: float | Mapping[str, float]) -> Mechanism:
+    """The mechanism with an armature (kg m^2, or kg where it slides) for joints that have none.
+
+    One number is for every joint, a dict for the joints that it names.
+
+    >>> import kinetree as kt
+    >>> with_armature(kt.zoo.gripper(), 0.01).tree.armature.tolist()
+    [0.01, 0.01, 0.01, 0.01]
+    """
+    joints = [link.joint for link in mechanism.links if link.joint.n_dof and link.joint.mimic is None]
+    if not isinstance(armature, Mapping):
+        armature = {joint.name: armature for joint in joints if not joint.is_free}
+    names = [joint.name for joint in joints]
+    for name, value in armature.items():
+        if name not in names:
+            raise InputError(f"armature: {unknown_name('joint', name, names)}")
+        if number(value, f"armature of '{name}'") < 0.0:
+            raise InputError(f"armature of '{name}' must be >= 0 kg m^2 (kg), got {value}")
+    links = [
+        replace(link, joint=_with_armature(link.joint, float(armature.get(link.joint.name, 0.0))))
+        for link in mechanism.links
+    ]
+    return replace(mechanism, links=tuple(links))
+
+
+def _with_armature(joint: Joint, armature: float) -> Joint:
+    own = joint.armature
+    return replace(joint, armature=frozen(np.where(own == 0.0, armature, own))) if armature else joint
+
+
+def without_parameters(mechanism: Mechanism, *names: str) -> Mechanism:
+    """The same mechanism with some parameters of its joints zero, such as "stiffness", "viscous", "coulomb".
+
+    "coulomb" is the friction of both directions.
+
+    >>> import kinetree as kt
+    >>> robot = kt.Builder("pendulum")
+    >>> _ = robot.world.revolute("pivot", viscous=0.1).body("bob", kt.Inertia.point(1.0, (0, 0, -1)))
+    >>> without_parameters(robot.build(), "viscous").tree.viscous.tolist()
+    [0.0]
+    """
+    links = []
+    both = ("coulomb_reverse",) if "coulomb" in names else ()
+    for link in mechanism.links:
+        zero: dict[str, Any] = dict.fromkeys((*names, *both), frozen(np.zeros(link.joint.n_dof)))
+        links.append(replace(link, joint=replace(link.joint, **zero)))
+    return replace(mechanism, links=tuple(links))
 
 
 def with_held_joints(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> Mechanism:
