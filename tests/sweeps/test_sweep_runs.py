@@ -226,7 +226,8 @@ def test_jobs_of_submitit_give_the_same_bits(undisturbed, tmp_path):
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.path.insert(0, {tests!r})
 import kinetree as kt
 
