@@ -1,4 +1,4 @@
-"""Doors upwards: what results offer as methods although the code stands in a room above theirs.
+"""Calls upwards: what results offer as methods although the code stands in a package above theirs.
 
 Imports go downwards only. The few methods that reach up, such as ``result.plot()``, go through this table,
 and the test of the layers reads it; no other file imports a module of the package by a text.
@@ -30,5 +30,5 @@ UPWARD = {  # function: the module in which it stands
 
 
 def upstairs(name: str) -> Any:
-    """A function of a room above, loaded when it is called for."""
+    """A function of a package above, loaded when it is needed."""
     return getattr(import_module(UPWARD[name]), name)

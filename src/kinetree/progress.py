@@ -57,7 +57,7 @@ def has_live_terminal() -> bool:
 def shown_line(wanted: bool | Tell | None, make: Callable[[ProgressLine], Tell]) -> Iterator[Tell | None]:
     """The user's own function, one that ``make`` makes of a line on the terminal, or None.
 
-    Unless it is asked for, the line is shown only where standard error is a terminal.
+    By default the line is shown only where standard error is a terminal.
     """
     if callable(wanted):
         yield wanted

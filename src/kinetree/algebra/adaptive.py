@@ -12,8 +12,8 @@ from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError
 
 NODES = 8  # of each polynomial
-EXACT = 1e-10  # error of the polynomials, beside the largest value
-ROUNDING = 2e-11  # of coefficients, beside the largest value
+EXACT = 1e-10  # error of the polynomials relative to the largest value
+ROUNDING = 2e-11  # of coefficients relative to the largest value
 SHORT = 1e-10  # share of the whole span on which a function that is not met jumps
 MOST = 2000  # intervals
 ROUNDS = 8  # until no jump is found any more

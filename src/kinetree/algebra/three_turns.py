@@ -24,7 +24,7 @@ class ThreeTurns:
 
     Angular velocity, acceleration and moments (..., 3) have their components in the fixed frame. In gimbal
     lock, where the first and the third axis are parallel, rates and accelerations are the smallest that
-    come nearest to what is asked.
+    come nearest to the rotation.
 
     >>> turns = ThreeTurns.of_sequence("ZXZ")
     >>> turns.angles(turns.rotation(np.array([3.0, 0.5, 4.0])), near=np.array([3.1, 0.4, 4.1])).round(12)
@@ -164,7 +164,7 @@ def _locked_angles(S: Array, start: Array) -> Array:
 
 
 def _unwrapped(angles: Array, start: Array) -> Array:
-    """The same angles, each within half a turn of its start."""
+    """Angles shifted by whole turns, each within half a turn of its start."""
     near: Array = angles - TURN * np.round((angles - start) / TURN)
     return near
 

@@ -50,7 +50,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Agreement:
-    """One quantity by one formulation beside the reference.
+    """One quantity by one formulation compared with the reference.
 
     ``difference`` is the worst relative one over all states, None for the reference itself; ``operations``
     are multiplications (divisions among them, as the documents count) and additions for one state, None for
@@ -124,7 +124,7 @@ def _closed_rows(mechanism: Mechanism, quantity: str, at: State) -> Iterator[Agr
 def _closed_difference(
     mechanism: Mechanism, quantity: str, given: list[Array], found: Array, expected: Array
 ) -> float:
-    """The worst of all states, relative to the largest number; of accelerations as M qdd beside all forces.
+    """The worst of all states, relative to the largest number; accelerations as M qdd relative to all forces.
 
     What acts on the joints, M qdd + h = tau + J^T lambda, may be much larger than what is left to accelerate.
     """
@@ -216,7 +216,7 @@ def axis_values(mechanism: Mechanism, given: list[Array]) -> list[Array]:
 
 
 def _difference(mechanism: Mechanism, quantity: str, given: list[Array], found: Any, expected: Any) -> float:
-    """The worst of all states, relative to the largest number that is asked for."""
+    """The worst of all states, relative to the largest number of the answer."""
     a, b = np.asarray(found), np.asarray(expected)
     if quantity == "forward_dynamics":
         M = mass_matrix(mechanism, given[0])

@@ -38,7 +38,7 @@ FLATTEST = 1e-4  # of the quantity: slopes below are taken for rounding
 
 @dataclass(frozen=True)
 class SlopeCheck:
-    """One derivative beside a numerical one.
+    """One derivative compared with a numerical one.
 
     ``error`` is the worst over all states, relative to the largest slope, or to what of the quantity itself
     could be a slope if that is zero; ``where`` names the entry.
@@ -59,7 +59,7 @@ class SlopeCheck:
 def check_derivatives(
     mechanism: Mechanism, states: int = 3, seed: int = 0, progress: Progress | None = None
 ) -> list[SlopeCheck]:
-    """The derivatives of torques, accelerations and joint reactions beside numerical ones.
+    """The derivatives of torques, accelerations and joint reactions compared with numerical ones.
 
     Differences of sixth order for all, and for torques also the complex step on the Newton-Euler recursion.
     Accelerations are left out where the mass matrix is singular. With closed loops derivatives are total, and
@@ -114,7 +114,7 @@ def _checks(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Iterator[S
 
 
 def _closed_checks(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Iterator[SlopeCheck]:
-    """Total derivatives by the independent joints beside differences along the loops."""
+    """Total derivatives by the independent joints compared with differences along the loops."""
     names = structure(mechanism).independent
     chosen = np.array([mechanism.joint_index(name) for name in names], dtype=np.int64)
     free = np.ones(mechanism.n_dof, dtype=bool)

@@ -267,7 +267,7 @@ def _partitioned(
 
 
 def _check_regular(mechanism: Mechanism, M: Array, free: Integers) -> None:
-    """Raise where M_ff (..., k, k) has a pivot of rounding size beside the inertia that its joint moves."""
+    """Raise where M_ff (..., k, k) has a pivot of rounding size relative to the inertia that it moves."""
     tree = mechanism.tree
     gross = gross_inertia(tree)
     gross = gross if tree.coupling is None else gross @ tree.coupling.matrix**2

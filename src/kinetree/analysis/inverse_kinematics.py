@@ -28,7 +28,7 @@ from kinetree.state import Coordinates
 MOST_TRIALS = 1_000_000
 FIRST_STEP, SHORTEST = 0.25, 2.0**-8  # of the way to the targets on one branch of closed loops
 LONGEST_STEP, MOST_CORRECTIONS = 0.5, 12  # rad or m of a joint in one of these, and iterations
-HEIGHT, SIDES = 1.6, 4  # of arcs beside the straight way: four times their share of its length; how many
+HEIGHT, SIDES = 1.6, 4  # of detours along arcs: four times their share of its length; how many
 ANYHOW = np.array([0.3, -0.5, 0.7])  # rad: frames that move are prepared with, as no entry of J is zero there
 
 __all__ = ["InverseKinematics", "Target", "inverse_kinematics"]

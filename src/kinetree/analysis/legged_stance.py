@@ -20,12 +20,12 @@ from kinetree.model.mechanism import Mechanism
 
 AXES = "xyz"
 SAME = 1e-6
-CROUCH = 0.92  # height of the hips above the feet while standing, beside the length of straight legs
+CROUCH = 0.92  # height of the hips above the feet while standing, relative to the length of straight legs
 BENT = 0.15  # rad, by which knees stay bent: legs that are straight have no way up, and fold either way
 STRETCHES = 0.1  # of the leg's length per rad: a joint that changes it by less is no knee
 DEEPEST = 0.4  # of the leg's length: how far hips sink at most before a leap that is looked for
 ALIKE = 1e-3  # of the leg's length, or mass times it: left and right differ by less
-INDEPENDENT = 1e-3  # singular values below this beside the largest: rows that say nothing new
+INDEPENDENT = 1e-3  # singular values below this, relative to the largest: redundant rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class LeggedStance:
         return {name: limit for name, limit in limits.items() if np.isfinite(limit)}
 
     def limited(self, limits: Mapping[str, float] | str) -> LeggedStance:
-        """The same robot with your own torque limits (N m) of some joints; "model": none."""
+        """The robot with other torque limits (N m) of some joints; "model": those of the model."""
         if not isinstance(limits, Mapping):
             if limits != "model":
                 raise InputError(f'gait: limits must map joints to torques, or "model", got {shown(limits)}')
@@ -95,7 +95,7 @@ class LeggedStance:
 
     @cached_property
     def mirrored(self) -> bool:
-        """Whether feet and masses of who stands are alike on the left and on the right."""
+        """Whether feet and masses are alike on the left and on the right."""
         y = AXES.index(self.across)
         places = np.stack([self.places(foot).mean(axis=0) for foot in self.feet])
         other = places * np.where(np.arange(3) == y, -1.0, 1.0)
@@ -262,7 +262,7 @@ class LeggedStance:
         return low, high
 
     def unheld(self, tau: Array) -> float:
-        """Largest of generalized forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
+        """Largest of generalized forces tau (m, n_dof) at the trunk over weight, or weight times leg."""
         sizes = [self.weight * self.leg if x in self.turns else self.weight for x in self.unheld_rows]
         columns = [self.mechanism.joint_index(x) for x in self.unheld_rows]
         return float((np.abs(tau[:, columns]) / sizes).max())

@@ -31,7 +31,7 @@ SOLE = 0.03  # height, in L, within which contact points of a foot belong to its
 FACE = 0.005  # distance, in L, from the face of a sole within which contact points belong to it (iCub's rim)
 ANKLE = 0.35  # distance, in L, of the last joint from the middle of a sole that it can rotate
 FLAT = 0.2  # height, in L, from which on few contact points of a foot are more than its sole
-ROUNDING, SLIGHT = 1e-13, 0.01  # eigenvalues that are no inertia (iCub's neck); armature beside inertias
+ROUNDING, SLIGHT = 1e-13, 0.01  # eigenvalues that are no inertia (iCub's neck); armature relative to inertias
 ALIKE = 1.5  # by how much the lengths of legs may differ
 
 

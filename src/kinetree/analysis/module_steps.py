@@ -1,4 +1,4 @@
-"""The recursions of a mechanism module by module at one state, beside the compiled algorithms."""
+"""The recursions of a mechanism module by module at one state, compared with the compiled algorithms."""
 
 from __future__ import annotations
 

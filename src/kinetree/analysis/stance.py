@@ -17,8 +17,8 @@ from kinetree.errors import ModelError
 from kinetree.state import independent_axes
 
 BENT = (0.6, -0.6, 1.2, -1.2)  # rad: knees from which a standing posture is looked for
-SPRAWL, STRETCH = 0.6, 0.9  # how far a foot may stand beside its hip, and how long its leg is then, in L
-LOWER = (1.0, 0.93, 0.86, 0.8)  # of the height that is asked for, where joints are at their limits there
+SPRAWL, STRETCH = 0.6, 0.9  # how far sideways of its hip a foot may stand, and how long its leg is then, in L
+LOWER = (1.0, 0.93, 0.86, 0.8)  # of the given height, tried where joints are at their limits there
 MARGIN = 0.15  # rad or m from the limits of joints in the legs
 BACKWARDS = 0.1  # in L: so far behind the lines from hips to ankles knees bend backwards (iCub faces -x)
 SLACK = 0.02  # rad or m from the limits of other joints, such as those of arms
@@ -146,7 +146,7 @@ def _stance(walker: Legged, start: Array, height: float, width: float, limits: b
 
 
 def _sprawl(walker: Legged, foot: Foot, upright: Poses) -> Array:
-    """How far a foot stands beside its hip in the upright posture (3,), shortened if it is far."""
+    """Offset of a foot from its hip in the upright posture (3,), shortened if it is far."""
     k, h = (walker.mechanism.body_index(name) for name in (foot.body, foot.hip))
     away = upright.position[k] + upright.rotation[k] @ foot.point - upright.position[h]
     across = float(walker.lateral @ away)

@@ -1,4 +1,4 @@
-"""Equations of motion as formulas, for those who look among the questions."""
+"""Equations of motion as formulas: the public place of `derivations.equations_of_motion`."""
 
 from kinetree.derivations.equations_of_motion import SymbolicEquations, equations_of_motion
 

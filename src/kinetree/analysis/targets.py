@@ -172,7 +172,7 @@ class TargetProblems:
         return np.repeat(np.array(given), 3)
 
     def folded(self, q: Array) -> Array:
-        """The same pose with whole turns taken off joints that turn without limits, nearest to the start."""
+        """The pose with whole turns taken off joints that turn without limits, nearest to the start."""
         tree, own = self.mechanism.tree, independent_axes(self.mechanism)
         endless = tree.turns[own] & np.isinf(self.lower) & np.isinf(self.upper) & self.moves
         if tree.coupling is not None:  # a joint that others mimic may not be turned alone

@@ -1,4 +1,4 @@
-"""Torques that make driven joints accelerate as asked while the loops stay closed.
+"""Torques that give driven joints prescribed accelerations while the loops stay closed.
 
 The drives are taken for constraints, E^T qdd = alpha beside J qdd + dJ/dt qd = 0, and their torques for the
 multipliers: M qdd + h = E tau + J^T lambda. Other joints follow, or move as they must (collocated
@@ -55,7 +55,7 @@ def tracking_torque(
 def _compiled_torque(
     mechanism: Mechanism, q: Array, qd: Array, alpha: Array, driven: Flags, wrenches: Wrenches
 ) -> Array | None:
-    """The same with as many drives as freedoms, far from singular positions; else None.
+    """Torques with as many drives as freedoms, far from singular positions; else None.
 
     Accelerations follow those of the drives; inverse dynamics of the tree shows what these need.
     """

@@ -1,4 +1,4 @@
-"""What every controller can be asked: its torque, its compiled parts, its settings."""
+"""What every controller has: its torque, its compiled parts, its settings."""
 
 from __future__ import annotations
 

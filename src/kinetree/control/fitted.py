@@ -49,7 +49,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The same for one mechanism, all arrays (n_dof,)."""
+    """The parts for one mechanism, all arrays (n_dof,)."""
 
     mechanism: Mechanism
     recipe: Recipe

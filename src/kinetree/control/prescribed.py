@@ -17,7 +17,7 @@ from kinetree.errors import InputError, listed, texts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 
-SMOOTH = 1e-7  # jump of a position or velocity, beside its size, that counts as one
+SMOOTH = 1e-7  # jump of a position or velocity, relative to its size, that counts as one
 
 
 class PrescribedParts(NamedTuple):

@@ -56,7 +56,7 @@ class TableSource:
 
 @dataclass(frozen=True, eq=False)
 class ConstantSource:
-    """The same torques at all times."""
+    """Constant torques."""
 
     values: Checked
 

@@ -24,7 +24,7 @@ JOINT_SYMBOLS = {
 
 
 class Parameters:
-    """Turns the model's numbers into exact numbers or, if asked to, into symbols that it remembers."""
+    """Turns the model's numbers into exact numbers or, on request, into symbols that it remembers."""
 
     def __init__(self, *, as_symbols: bool) -> None:
         self.as_symbols = as_symbols

@@ -66,7 +66,7 @@ class TrigonometricRing:
         return self.ring.from_expr(sympy.sympify(expression))
 
     def reduced(self, p: Any, *, keep_sines: bool = False) -> Any:
-        """The same polynomial without squares of sines or, if sines are kept, of cosines."""
+        """The polynomial without squares of sines or, if sines are kept, of cosines."""
         p = self.ring(p)
         for k in range(self.n):
             sine, cosine = 2 * k, 2 * k + 1

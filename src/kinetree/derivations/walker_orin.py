@@ -122,5 +122,5 @@ def simulate(
 
 @once_per_tree
 def _weightless(tree: Tree) -> Tree:
-    """The same tree without gravity and springs: of its inverse dynamics only M qdd is left at rest."""
+    """The tree without gravity and springs: of its inverse dynamics only M qdd is left at rest."""
     return replace(tree, gravity=np.zeros_like(tree.gravity), stiffness=np.zeros_like(tree.stiffness))

@@ -23,7 +23,7 @@ from kinetree.trajectories.cycloidal import half_turn
 LOST = 1.0  # rad or m: once a joint is this far off, the motion has nothing to do with the prescribed one
 SPACING = 0.005  # s between the samples of a run
 MOST_EVALUATIONS = 400_000  # of the accelerations in one run
-TIGHTEST, LOOSEST = 1e-13, 1e-2  # relative accuracies that the integrators can be asked for
+TIGHTEST, LOOSEST = 1e-13, 1e-2  # relative accuracies that the integrators accept
 Method = Literal["RK45", "DOP853"]
 Progress = Callable[[float], None]
 Accelerations = Callable[[Array, Array, Array], Array]
@@ -65,7 +65,7 @@ class ForcedMotion:
         return torque
 
     def stored_torque(self, points: int) -> TorqueOfTime:
-        """The same from a table of `points` equal intervals, with straight lines between its rows."""
+        """The forces from a table of `points` equal intervals, with straight lines between its rows."""
         step = self.duration / points
         table = self.torque(np.linspace(0.0, self.duration, points + 1))
 
@@ -292,7 +292,7 @@ def _horizon(time: Array, error: Array, limit: float) -> Array:
 
 
 def check_run(mechanism: Mechanism, algorithms: Sequence[str], rtol: float) -> None:
-    """Raise if a forced simulation makes no sense for the mechanism or cannot be had as accurate as asked."""
+    """Raise if a forced simulation makes no sense for the mechanism or cannot be as accurate as requested."""
     for name in algorithms:
         if name not in ALGORITHMS:
             raise InputError(unknown_name("algorithm", name, ALGORITHMS))

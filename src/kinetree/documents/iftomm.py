@@ -104,7 +104,7 @@ PROBLEMS: dict[str, Benchmark] = {
 
 
 def solve(name: str) -> Solved:
-    """One problem from its start to its end, beside the reference.
+    """One problem from its start to its end, compared with the reference.
 
     >>> solve("A01").error < 1e-9
     True

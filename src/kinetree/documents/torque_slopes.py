@@ -1,4 +1,4 @@
-"""Derivatives of the torques along a motion, two independent ways beside each other ([Xiang2009], Fig. 14).
+"""Derivatives of the torques along a motion, by two independent ways ([Xiang2009], Fig. 14).
 
 Exact derivatives by the compiled recursion, and by one of the documents' formulations: the closed form of the
 paper, its recursive Lagrangian, or any other that has derivatives.

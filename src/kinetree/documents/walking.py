@@ -39,7 +39,7 @@ from kinetree.tasks.walking.verified import Verified
 from kinetree.tasks.walking.walk import with_ground
 
 FINER = 10
-SAME = 1e-9  # beside the largest torque: what both formulations may differ by in single support
+SAME = 1e-9  # of the largest torque: what both formulations may differ by in single support
 FREE = 1e-9  # relative to the weight: what the free root may need
 TWICE = 2.0  # contact points between the instants of the conditions may be so many times the bands away
 EXCESS = 1e-2  # relative to the limit: torques between the instants of the rows
@@ -47,7 +47,7 @@ EXCESS = 1e-2  # relative to the limit: torques between the instants of the rows
 
 @dataclass(frozen=True, eq=False)
 class TwoStepWalk(Verified):
-    """A step predicted by the document's own formulation: who walked, the prediction, all checks by name."""
+    """A step predicted by the document's own formulation: the walker, the prediction, all checks by name."""
 
     who: Pedestrian
     prediction: Prediction
@@ -57,7 +57,7 @@ class TwoStepWalk(Verified):
 
     @property
     def task(self) -> Walking:
-        """What was asked."""
+        """The settings of the walk."""
         return self.who.task
 
     @cached_property
@@ -181,7 +181,7 @@ def _support(who: Pedestrian, plan: DocumentPhases, step: SampledMotion) -> Chec
 
 
 def _same(who: Pedestrian, plan: DocumentPhases, step: SampledMotion) -> Check:
-    """Torques beside those of the tree that is rooted at its supporting foot, in single support."""
+    """Torques compared with those of the tree that is rooted at its supporting foot, in single support."""
     s, tau, worst = step.s, step.tau, 0.0
     for body, begin, end in (("right_foot", plan.double, plan.off - TO_TOES), ("right_toes", plan.off, 1.0)):
         some = (s > begin) & (s < end)

@@ -1,4 +1,4 @@
-"""The same questions answered by one of the documents' formulations, and the table of them."""
+"""Answers by one of the documents' formulations, and the table of formulations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORCED = ("inverse_dynamics", "bias_torque", "forward_dynamics", "joint_reaction
 
 
 def chosen(name: str, ability: str, tree: Tree) -> Callable[..., Any]:
-    """The function of a formulation, or an error that says who could answer."""
+    """The function of a formulation, or an error that names formulations with an answer."""
     module = module_of(name)
     if ability not in described(name).can:
         raise InputError(f"formulation '{name}' offers no {ability}; these do: {listed(able(ability))}")

@@ -27,7 +27,7 @@ _checking: ContextVar[bool] = ContextVar("checking", default=True)
 def unchecked() -> Iterator[None]:
     """Within, numbers are not looked at, for inner loops: NaN in, NaN out, no SingularityError.
 
-    Shapes and types are checked as ever, and so are loads and what other formulations are asked. Holds for
+    Shapes and types are still checked, and so are loads and arguments of other formulations. Holds for
     the current thread or task only.
 
     >>> import kinetree as kt, numpy as np
@@ -73,7 +73,7 @@ def check_finite(results: Sequence[Array]) -> None:
 
 
 def finite(function: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
-    """The same function of arrays, which raises where the arrays it returns are not finite."""
+    """A function of arrays that raises where the arrays it returns are not finite."""
 
     @wraps(function)
     def checked(*arguments: Arguments.args, **more: Arguments.kwargs) -> Made:

@@ -93,7 +93,7 @@ def evaluate_full(
     threads: int | None = None,
     explain: Explain | None = None,
 ) -> tuple[list[Array], Array]:
-    """The same of a kernel that packs, with the full arrays (m, ..., entries)."""
+    """The answer of a kernel that packs, as full arrays (m, ..., entries)."""
     outputs, full = _evaluate(kernel, tree, inputs, sizes, threads, explain)
     assert full is not None
     return outputs, full

@@ -73,7 +73,7 @@ def body_loads(mechanism: Mechanism, q: Array, wrenches: Wrenches) -> Array | No
 
 
 def axis_loads(tree: Tree, loads: Array | None) -> Array:
-    """The same loads on the axes that carry the bodies, (..., 6 n_axes); empty without loads."""
+    """The loads on the axes that carry the bodies, (..., 6 n_axes); empty without loads."""
     if loads is None:
         return NO_LOAD
     force = (tree.body_rotation @ loads[..., :3, None])[..., 0]

@@ -35,7 +35,7 @@ AS_IT_IS = None  # the answer is what the kernel gives
 
 @dataclass(frozen=True, eq=False)
 class Question(Generic[Answer]):
-    """What is asked about states.
+    """A question about states.
 
     ``name`` of the public function; ``kernel`` for plain states without loads; ``inputs`` are the names of
     its arguments (..., n_dof), as messages tell them. ``answer(tree, found)`` makes the answer of what the
@@ -68,7 +68,7 @@ class Question(Generic[Answer]):
         if threads is not None:
             check_threads(threads)
         if wrenches is None and formulation is None and out is None:
-            try:  # plain states of a tree asked about before: straight to compiled code, which checks them
+            try:  # plain states of a tree with a prepared call: compiled code checks them
                 found = tree.kept.calls[self](*state)
                 if found is not None:
                     return found if self.answer is None else self.answer(tree, found)
@@ -92,7 +92,7 @@ class Question(Generic[Answer]):
         formulation: str | None = None,
         out: Answer | None = None,
     ) -> Answer:
-        """The same for those who have tried the straight way: trees not asked about before, odd arguments."""
+        """The answer where there is no direct call yet, or where arguments are no plain arrays."""
         check_threads(threads)
         if out is not None:
             self.memory.expect(out)

@@ -1,4 +1,4 @@
-"""Where in a file something is, and what is wrong there, in words for the person who wrote it."""
+"""Where in a file something is, and what is wrong there, in words for its author."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _obj(content: bytes, path: Path) -> list[MeshSurface]:
 
 
 def _materials(path: Path, name: str) -> dict[str, str]:
-    """Colors by material of an .mtl file beside an .obj file; none if it is not there or elsewhere."""
+    """Colors by material of the .mtl file of an .obj file; none if it is not there or elsewhere."""
     found: dict[str, str] = {}
     place = path.with_name(Path(name).name)
     try:

@@ -18,7 +18,7 @@ LARGEST_MESH = 50_000_000  # bytes; no larger file is opened
 
 
 def with_mesh_folder(mechanism: Mechanism, folder: str | os.PathLike[str]) -> Mechanism:
-    """The same mechanism, with meshes that have no folder yet looked for in this one."""
+    """The mechanism, with meshes that have no folder yet looked for in this one."""
     place = os.path.abspath(folder)
     return _changed(mechanism, lambda x: x if x.folder else replace(x, folder=place))
 

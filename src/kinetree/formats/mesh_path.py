@@ -88,7 +88,7 @@ class MeshFolder:
         return (self.root or NOWHERE) / self.kept(name, place, "model")
 
     def beside(self, file: Path) -> MeshFolder:
-        """The same folders for another file, from whose folder relative paths start."""
+        """The folders for another file, from whose folder relative paths start."""
         return replace(self, start=Path(os.path.abspath(file)).parent)
 
     def kept(self, name: str, place: str, what: str = "mesh file") -> str:

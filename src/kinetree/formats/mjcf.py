@@ -308,7 +308,7 @@ def _located(element: Element, name: str, starts: Sequence[Path], region: _Regio
     """The files a name may stand for, none outside the model's folder, also not through a symbolic link.
 
     Seen from each of the folders in which MuJoCo looks: those that exist, or else the first. '..' after a
-    link may lead to two places, depending on who resolves it; both count.
+    link may lead to two places, depending on the reader; both count.
     """
     written = [start / _slashes(name) for start in starts]
     candidates = dict.fromkeys(x for path in written for x in (Path(os.path.abspath(path)), path))

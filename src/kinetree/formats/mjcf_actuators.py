@@ -219,7 +219,7 @@ def tendon_arms(compiled: CompiledModel, t: int) -> dict[int, float] | None:
 
 
 def independent_arms(compiled: CompiledModel, arms: Arms, mimics: Mapping[int, Mimic]) -> Arms:
-    """The same length by joints that move by themselves."""
+    """The length by joints that move by themselves."""
     numbers = {name: j for j, name in enumerate(compiled.joints)}
     gears: dict[int, float] = {}
     shift = arms.shift

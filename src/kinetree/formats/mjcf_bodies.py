@@ -148,7 +148,7 @@ def mechanism_from_compiled(
 
 
 def _scene(compiled: CompiledModel, shapes: ShapeReader) -> Iterator[Link]:
-    """What the world has beside its floor, such as a table, as a body without mass that is fixed to it."""
+    """What the world has other than its floor, such as a table, as a body without mass on a fixed joint."""
     looks = shapes.shapes_of(0)
     if looks:
         body = Body(compiled.new_body(SCENE), shapes=looks)

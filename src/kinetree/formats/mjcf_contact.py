@@ -180,7 +180,7 @@ def _place(compiled: CompiledModel, g: int) -> tuple[Array, Array]:
     return place.position, place.rotation
 
 
-# ---- who touches whom ------------------------------------------------------------------------------------
+# ---- pairs in contact ------------------------------------------------------------------------------------
 
 
 def _meets(compiled: CompiledModel, k: int, g: int | None) -> bool:

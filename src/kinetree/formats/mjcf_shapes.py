@@ -13,7 +13,7 @@ from kinetree.formats.mjcf_compiled import CompiledModel, placement_from
 from kinetree.formats.xml_file import Element
 from kinetree.model.body import Shape
 
-DRAWN_GROUPS = (0, 1, 2)  # MuJoCo's viewer hides the others unless asked
+DRAWN_GROUPS = (0, 1, 2)  # MuJoCo's viewer hides the others by default
 PLAIN = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # a geom's color unless it is given
 Color = tuple[float, float, float, float]
 

@@ -15,7 +15,7 @@ Value = object
 
 
 class Fault(Exception):
-    """What is wrong with an expression; who knows the file and line makes a FileError of it."""
+    """What is wrong with an expression; callers that know file and line make a FileError of it."""
 
 
 class Budget:

@@ -1,1 +1,1 @@
-"""Gait beside measured gait: cycles of a result, measured curves, scores."""
+"""Predicted and measured gait: cycles of a result, measured curves, scores."""

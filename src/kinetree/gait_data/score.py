@@ -214,7 +214,7 @@ def _row(key: str, mine: Array, data: Measured) -> CurveScore:
 
 
 def _known(value: Any) -> Any:
-    """The same with None for numbers that are none."""
+    """The table with None in place of NaN."""
     if isinstance(value, dict):
         return {key: _known(x) for key, x in value.items()}
     if isinstance(value, list | tuple):

@@ -82,7 +82,7 @@ class ContactPoint:
         return S
 
     def moved(self, body: str, place: Placement) -> ContactPoint:
-        """The same point of another body, in which this one's frame is placed."""
+        """The point as one of another body, in which this one's frame is placed."""
         half = self.extent if self.radius or not self.is_round else self.extent @ place.rotation.T
         position = frozen(place.rotation @ self.position + place.position)
         return ContactPoint(self.name, body, position, self.radius, frozen(half), self.friction)

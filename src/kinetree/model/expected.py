@@ -1,4 +1,4 @@
-"""What is said where a mechanism is asked for and something else is given."""
+"""Errors where an argument must be a mechanism and is something else."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _repeated(names: Iterable[str], kind: str) -> Iterator[str]:
 
 
 def _too_far(links: Sequence[Link]) -> Iterator[str]:
-    """Lengths beside which others would lose all their digits."""
+    """Lengths so large that others would lose all their digits."""
     for link in links:
         places = {f"joint '{link.joint.name}': position": link.placement.position}
         if link.body.inertia.mass > 0.0:

@@ -78,7 +78,7 @@ class Inertia:
         return frozen(0.5 * np.trace(moment) * np.eye(3) - moment)
 
     def moved(self, placement: Placement) -> Inertia:
-        """The same matter seen from the parent of the given placement."""
+        """The inertia in the frame of the given placement's parent."""
         R = placement.rotation
         moment = R @ self.moment @ R.T
         return Inertia(

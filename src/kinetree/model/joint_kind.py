@@ -19,7 +19,7 @@ class JointKind:
 
     ``turns`` says for each axis whether it is turned about or slid along. ``one_axis``: a single direction
     serves all its axes. ``sequence`` is the Euler sequence of its turns unless another is given. ``letter``
-    stands for it in a line of text, ``marker`` (matplotlib's name, with its area beside that of a revolute
+    stands for it in a line of text, ``marker`` (matplotlib's name, and its area over that of a revolute
     joint) in a picture, ``solid`` in space.
     """
 

@@ -1,4 +1,4 @@
-"""What other rooms derive from a tree and keep with it: made once, dropped when a tree is pickled."""
+"""What other packages derive from a tree and keep with it: made once, dropped when a tree is pickled."""
 
 from __future__ import annotations
 

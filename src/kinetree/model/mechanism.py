@@ -138,7 +138,7 @@ class Mechanism:
 
     @cached_property
     def jointed_tree(self) -> Tree:
-        """The same with an axis for every body, those of fixed joints locked: what reactions are asked of."""
+        """The tree with an axis for every body, those of fixed joints locked; for reactions."""
         welded = any(link.joint.n_dof == 0 for link in self.links)
         return compile_tree(self, welds_as_axes=True) if welded else self.tree
 
@@ -150,7 +150,7 @@ class Mechanism:
 
     @cached_property
     def actuated(self) -> Flags:
-        """The same, but none of a floating base has a drive, (n_dof,).
+        """Whether joints have drives; coordinates of a floating base have none, (n_dof,).
 
         >>> import kinetree as kt
         >>> int(kt.zoo.quadruped().actuated.sum())
@@ -274,7 +274,7 @@ class Mechanism:
         sequence: str | None = None,
         base: Joint | None = None,
     ) -> Mechanism:
-        """The same tree with another body as its root: a walker on its supporting foot.
+        """The mechanism with another body as its root: a walker on its supporting foot.
 
         All joints keep their coordinates, names and signs; those between the old root and the new one are
         passed the other way, and the frame of each body on this way goes to the joint that carries it now.
@@ -295,7 +295,7 @@ class Mechanism:
         return rooted_at(self, body, point, sequence, base)
 
     def frozen(self, joints: Iterable[str] | Mapping[str, float]) -> Mechanism:
-        """The same mechanism with some degrees of freedom held: at zero, or where a mapping says (rad, m).
+        """The mechanism with some degrees of freedom held: at zero, or where a mapping says (rad, m).
 
         The name of a joint that has several stands for all of them. Joints all of whose axes are held
         become fixed; bodies stay, and :meth:`fused` makes one of those that do not move in each other.
@@ -309,7 +309,7 @@ class Mechanism:
         return with_held_joints(self, joints)
 
     def fused(self) -> Mechanism:
-        """The same mechanism with bodies on fixed joints made one with the bodies that carry them.
+        """The mechanism with bodies on fixed joints made one with the bodies that carry them.
 
         Their inertias, shapes, contact points and loops go to the carrier; bodies fixed to the world stay.
 
@@ -331,7 +331,7 @@ class Mechanism:
         shape: Shape | None = None,
         name: str = "payload",
     ) -> Mechanism:
-        """The same mechanism that carries a payload or a tool, welded to the body or named frame ``on``.
+        """The mechanism with a payload or a tool, welded to the body or named frame ``on``.
 
         ``mass`` (kg), ``center`` of mass (3,) (m) and rotational ``inertia`` about it (kg m^2; 3 numbers are
         the diagonal) are in the axes of ``on``; without them it is a point mass at its origin. A ``shape``
@@ -357,7 +357,7 @@ class Mechanism:
         rotation: ArrayLike | None = None,
         rpy: ArrayLike | None = None,
     ) -> Mechanism:
-        """The same mechanism with one more named frame, such as the tool point: (3,) in m on a body.
+        """The mechanism with one more named frame, such as the tool point: (3,) in m on a body.
 
         ``on`` is a body, another frame or the world; ``rotation`` (3, 3) or roll-pitch-yaw angles ``rpy``
         (rad) turn the axes. Whatever takes the name of a body takes that of a frame.

@@ -1,4 +1,4 @@
-"""The same tree seen from another body: a mechanism rooted where it stands, not where it was drawn."""
+"""A mechanism with another body as its root: where it stands, not where it was drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rooted_at(
     sequence: str | None = None,
     base: Joint | None = None,
 ) -> Mechanism:
-    """The same tree with another body as its root; see :meth:`kinetree.Mechanism.rooted_at`.
+    """The mechanism with another body as its root; see :meth:`kinetree.Mechanism.rooted_at`.
 
     A joint with X the placement of its frame and E(q) its motion, x_parent = X E(q) x_child, is passed
     the other way: x_child = E(q)^-1 x_joint with x_joint = X^-1 x_parent. E^-1 has the axes of E in

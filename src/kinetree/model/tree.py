@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Kind = TypeVar("Kind", bound=np.generic)
 WORLD_AXIS = -1  # what the roots hang on
-FAR = 2.0**50  # m: where weights are carried from; coordinates of bodies are nothing beside it
+FAR = 2.0**50  # m: where weights are carried from; coordinates of bodies vanish in comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ class Tree:
     body_second_moment: Array
     coupling: Coupling | None = None
     springs: Springs | None = None
-    kept: Kept = field(default_factory=Kept, init=False, repr=False)  # what other rooms derive from it
+    kept: Kept = field(default_factory=Kept, init=False, repr=False)  # what other packages derive from it
 
     @property
     def n(self) -> int:

@@ -52,7 +52,7 @@ def _with_armature(joint: Joint, armature: float) -> Joint:
 
 
 def without_parameters(mechanism: Mechanism, *names: str) -> Mechanism:
-    """The same mechanism with some parameters of its joints zero, such as "stiffness", "viscous", "coulomb".
+    """The mechanism with some parameters of its joints zero, such as "stiffness", "viscous", "coulomb".
 
     "coulomb" is the friction of both directions.
 

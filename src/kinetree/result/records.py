@@ -1,4 +1,4 @@
-"""What a result shows beside its arrays: settings, checks, events, where it comes from."""
+"""What a result has in addition to its arrays: settings, checks, events, where it comes from."""
 
 from __future__ import annotations
 

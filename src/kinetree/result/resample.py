@@ -131,7 +131,7 @@ def _between(grid: Array, values: Any, t: Array) -> Any:
 
 
 def _lines(grid: Array, values: Array, t: Array) -> Array:
-    """Straight lines; a sample that is hit counts alone, also beside missing ones."""
+    """Straight lines; a sample that is hit counts alone, also next to missing ones."""
     i = _interval(grid, t)
     width = grid[i + 1] - grid[i]
     w = np.divide(t - grid[i], width, out=np.ones(len(t)), where=width > 0.0)[:, None]

@@ -25,7 +25,7 @@ from kinetree.errors import FileError, cut
 META = "zarr.json"
 LARGEST_JSON = 50_000_000  # bytes
 SIZES = {"int8": 1, "int32": 4, "int64": 8, "uint64": 8, "float64": 8}  # bytes of a number
-TEXT, TEXT_SIZE = "string", 16  # bytes of a text in memory, beside its letters
+TEXT, TEXT_SIZE = "string", 16  # bytes of a text in memory, without its letters
 ZSTD = {"name": "zstd", "configuration": {"level": 1, "checksum": False}}
 CRC = {"name": "crc32c"}
 LITTLE = {"endian": "little"}

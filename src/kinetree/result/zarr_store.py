@@ -56,7 +56,7 @@ STATUS, MESSAGE = "status", "message"
 
 
 class Template(NamedTuple):
-    """A variable of the cases: its own dimensions and shape beside those of the sweep, unit and meaning."""
+    """A variable of the cases: its dimensions and shape after those of the sweep, unit and meaning."""
 
     dims: tuple[str, ...]
     shape: tuple[int, ...]
@@ -345,7 +345,7 @@ class ZarrStore:
         with _disk(self.path):
             shutil.rmtree(self.path)
 
-    # ---- who writes -------------------------------------------------------------------------------------
+    # ---- the writer -------------------------------------------------------------------------------------
 
     def beat(self, **stated: Any) -> None:
         """Tell whoever asks how far it is, if that can be written."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xarray import DataArray
 
 OK = STATUSES.index("ok")
-DIFFERENT = 1e-3  # relative difference of objectives, or of motions beside their range, of distinct optima
+DIFFERENT = 1e-3  # of objectives, or of the range of motions: difference of distinct optima
 
 
 def sweep_table(result: Result) -> SweepTable:

@@ -63,7 +63,7 @@ MEASURED = (OK, STOPPED, AUDIT_FAILED, *VERDICTS)  # whose numbers are kept
 def work(order: Order) -> list[CaseOutcome] | Refused:
     """Run the cases of an order; the function that every executor calls.
 
-    They run in this process, or, where there is a limit of time or the executor has threads, beside it.
+    They run in this process, or, where there is a limit of time or the executor has threads, in another one.
     """
     if order.version != outcome.version():
         return Refused(

@@ -29,7 +29,7 @@ START = 120.0  # s that the start of the process, with all imports, may take
 
 
 def in_child(order: Order) -> list[CaseOutcome] | Refused:
-    """The cases of an order, each in the process beside this one, ended after ``order.timeout`` s."""
+    """The cases of an order, each in a child process, ended after ``order.timeout`` s."""
     found: list[CaseOutcome] = []
     size = len(order.cases) if _is_block(order) else 1
     for k in range(0, len(order.cases), size):
@@ -161,7 +161,7 @@ def received(pipe: IO[bytes]) -> Any:
 
 def serve(work: Work) -> None:
     """Do the work of orders until the input ends; what cases print goes to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who waits
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
     send(answers, "ready")

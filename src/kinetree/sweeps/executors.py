@@ -91,7 +91,7 @@ def backend(
     folder: Path | None = None,
     timeout: float | None = None,
 ) -> Iterator[Backend]:
-    """What was asked for, ready to take orders; closed in the end unless it is the user's own."""
+    """The chosen executor, ready to take orders; closed in the end unless it is the user's own."""
     given = [name for name, x in (("scheduler", scheduler), ("slurm", slurm), ("executor", executor)) if x]
     if len(given) > 1:
         raise InputError(f"cases run in one place: give one of scheduler, slurm and executor, got {given}")

@@ -1,4 +1,4 @@
-"""What a sweep reads beside its study: the contents of files that it names, and the body of a function.
+"""What a sweep reads besides its study: the contents of files that it names, and the body of a function.
 
 Both belong to the identity of a sweep, so that no store mixes results of different inputs.
 """

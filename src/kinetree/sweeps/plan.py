@@ -1,4 +1,4 @@
-"""A sweep on paper: the base study, the dimensions, every case by its number, and who differs from whom."""
+"""The plan of a sweep: the base study, the dimensions, every case by its number, and what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a sweep is, asked from another process."""
+"""How far a sweep is, as seen by another process."""
 
 from __future__ import annotations
 

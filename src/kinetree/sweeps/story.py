@@ -88,7 +88,7 @@ def _place(levels: object, labels: list[object], k: int) -> list[tuple[object, i
 
 
 def share_text(values: np.ndarray) -> str:
-    """A share of cases with its 95 % interval (Wilson 1927); failed cases are counted beside."""
+    """A share of cases with its 95 % interval (Wilson 1927); failed cases are counted apart."""
     known = values[np.isfinite(values)]
     n, yes = len(known), float(known.sum())
     if not n:

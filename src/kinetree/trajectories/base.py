@@ -1,4 +1,4 @@
-"""What every trajectory can be asked: its state at any time, and a table of polynomials that replaces it."""
+"""What every trajectory has: its state at any time, and a table of polynomials that replaces it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Trajectory(ABC):
 
 
 def checked_tolerance(tolerance: float) -> float:
-    """A tolerance that can be asked of a table."""
+    """A tolerance that a table can reach."""
     return positive(tolerance, "tolerance", "rad or m")
 
 

@@ -67,7 +67,7 @@ class Feet(Trajectory):
         return State(*((x @ self.axes.T).reshape(len(t), -1) for x in (along.q, along.qd, along.qdd)))
 
     def along(self, i: int, t: Array) -> State:
-        """The same in the axes of the walk, (m, legs, 3)."""
+        """The positions in the axes of the walk, (m, legs, 3)."""
         swing = SwingFoot(self.parameters).piece(0, t - self.breaks[i])
         lifted = np.array([group != i % 2 for group in self.groups], dtype=np.float64)[:, None]
         place = self.stands + np.array([i * self.parameters.stride, 0.0, 0.0])

@@ -16,7 +16,7 @@ class GaitParameters:
     ``x0`` and ``y0``: where the hips are when the step begins, seen from the supporting ankle; x0 < 0 as the
     hips start behind it. ``height`` z_h of the hips above the ground, ``stride`` l_s by which the supporting
     ankles are apart, ``foot_height`` h_f to which the swinging foot is lifted. From step to step the hips go
-    on without a jump if stride = -2 x0, which is therefore asked for.
+    on without a jump if stride = -2 x0, which is therefore required.
 
     >>> GaitParameters(step_time=1.0, x0=-0.15, y0=0.0, height=0.96, stride=0.3, foot_height=0.1).speed
     0.3

@@ -19,7 +19,7 @@ SMOOTH_HALVINGS = 8  # for the sake of accelerations: a smooth motion needs no m
 NODES = 0.5 * (1.0 + chebyshev.chebpts2(DEGREE - 1))  # where in an interval accelerations are met
 PROBES = np.array([0.08, 0.25, 0.5, 0.75, 0.92])  # where in an interval the error is looked at
 SAFETY = 0.9  # the error between the probes may be a little larger
-ROUNDING = 64 * np.finfo(float).eps  # of the largest value: closer no polynomial can be asked to come
+ROUNDING = 64 * np.finfo(float).eps  # of the largest value: no polynomial comes closer
 CANCELLATION = 1e-11  # of the largest acceleration, in the powers of its polynomials
 
 

@@ -48,7 +48,7 @@ class LegAngles:
 
 
 def leg_angles(hip_from_ankle: ArrayLike, thigh: float, shank: float) -> LegAngles:
-    """The angles that put the hip where it is asked for, (..., 3) in m from the ankle, knee to the front.
+    """The angles that put the hip at a point, (..., 3) in m from the ankle, knee to the front.
 
     cos theta4 = (a0^2 - a2^2 - a3^2) / (2 a2 a3) with a0 = |hip - ankle|, theta6 = beta + gamma with
     sin beta = x / a0 and sin gamma = a2 sin theta4 / a0, theta3 = theta4 - theta6, tan theta2 = y / z

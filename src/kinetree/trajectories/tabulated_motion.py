@@ -18,7 +18,7 @@ from kinetree.trajectories.polynomials import PolynomialTrajectory
 
 Between = Literal["spline", "linear", "hold"]
 BETWEEN: tuple[Between, ...] = ("spline", "linear", "hold")
-RATES = ("velocity", "acceleration")  # what a column may hold beside positions: 'knee:velocity'
+RATES = ("velocity", "acceleration")  # what a column may hold other than positions: 'knee:velocity'
 
 
 def from_table(

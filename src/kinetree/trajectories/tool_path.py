@@ -19,7 +19,7 @@ from kinetree.trajectories.tool_rows import ENOUGH, ToolRows
 FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 1.0 / 64, 1.0 / 32, 1e-9  # of the path
 FORESEEN = 0.02  # rad or m: so near must a place be to where the last one lets expect it
 FINE = 512  # places at which limits are looked at
-NEARLY = 2e-3  # smallest singular value beside the largest: such an arm is all but singular
+NEARLY = 2e-3  # smallest singular value, relative to the largest, of an arm that is all but singular
 LEADING = 0.35  # part of a unit vector of joints that makes a joint one of those to name
 
 
@@ -83,7 +83,7 @@ class ToolPath(Trajectory):
 
     @cached_property
     def conditioning(self) -> tuple[Array, Array]:
-        """How far from singular the arm is: s (m,) and smallest beside largest singular value (m,).
+        """How far from singular the arm is: s (m,) and the ratio of smallest and largest singular value (m,).
 
         Of the square system of task and held joints, its lengths measured by the distance of the tool from
         the base at the start.
@@ -178,7 +178,7 @@ def _refuse(rows: ToolRows, geometry: ToolGeometry, s: float, state: State) -> N
 
 
 def _singular_values(rows: ToolRows, geometry: ToolGeometry, s: Array, q: Array) -> tuple[Array, Array]:
-    """Smallest beside largest singular value (m,), and the motions of joints that matter least, (m, n)."""
+    """Ratio of smallest and largest singular value (m,), and the motions of the smallest, (m, n)."""
     poses = [_pose(geometry, float(x)) for x in s]
     pose = Pose(*(np.concatenate(parts) for parts in zip(*poses, strict=True)))
     A = np.array(rows.matrix(q, pose))

@@ -11,7 +11,7 @@ from kinetree.errors import InputError
 from kinetree.trajectories.base import ends, positive
 from kinetree.trajectories.polynomials import PolynomialTrajectory
 
-BLEND = 0.25  # part of the time in which the joints speed up, unless another is asked for
+BLEND = 0.25  # part of the time in which the joints speed up, unless another is given
 
 
 def trapezoidal(

@@ -116,7 +116,7 @@ class Footing:
 
     def _height(self, p: Array, standing: Array, allowed: float) -> Finding:
         height = self.ground.heights(self.mechanism, p)
-        # a base that starts beside its feet has no height to lose
+        # a base that starts at the height of its feet has no height to lose
         tall = standing > STANDS
         lost = np.where(tall, 1.0 - height / np.where(tall, standing, 1.0), 0.0)
         times, base = self.times, self.base
@@ -135,7 +135,7 @@ class Footing:
         return Finding(np.maximum(0.0, lost.max(axis=1)), allowed, "1", words)
 
     def drift(self) -> Findings:
-        """How far the base strays along the ground from its reference, beside the way of that."""
+        """How far the base strays along the ground from its reference, relative to the reference's length."""
         allowed = self.margins.drift
         if allowed is None or not self.has_reference:
             return {}

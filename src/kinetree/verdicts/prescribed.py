@@ -52,7 +52,7 @@ def watch_motion(
 
 
 def _largest(watch: LimitWatch, t: Array, tau: Array) -> tuple[float, float, float]:
-    """The largest effort of all relative to its limit, and the instants beside it."""
+    """The largest effort of all relative to its limit, and its neighboring instants."""
     watch.add_efforts(t, tau[:, None])
     part = watch.effort_parts(tau).max(axis=-1)
     k = int(np.argmax(part))

@@ -1,4 +1,4 @@
-"""What a walk is asked for over time: speed and heading."""
+"""Commands of a walk over time: speed and heading."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Command:
         return not isinstance(self.heading, float) or self.heading != 0.0
 
     def speed_at(self, t: float, usual: float) -> float:
-        """The speed asked for at t (s)."""
+        """The commanded speed at t (s)."""
         return usual if self.speed is None else _value(self.speed, t, "speed")
 
     def heading_at(self, t: float) -> float:
-        """The heading asked for at t (s)."""
+        """The commanded heading at t (s)."""
         return _value(self.heading, t, "heading")
 
     def fastest(self) -> float | None:

@@ -39,7 +39,7 @@ class Motion(Protocol):
     rows: Wanted
 
     def at(self, t: float) -> Wanted:
-        """What is asked for at t (s)."""
+        """The reference at t (s)."""
 
 
 class Timing(Protocol):

@@ -40,7 +40,7 @@ TRUNK, SWING, JOINTS = 5.0, 8.0, 5.0  # bandwidths, in sqrt(g / leg)
 SWAY = 2.0  # bandwidth of the trunk's way over the ground on two feet, in sqrt(g / height)
 ALONG = 0.1  # weight of the trunk's place over the ground, where height and attitude weigh 1
 SWINGS = 2.0  # weight of swinging feet
-FORCES = 1e-3  # weight of forces beyond those predicted, beside the mass
+FORCES = 1e-3  # weight of forces beyond those predicted, relative to the mass
 POSTURE = 1e-3  # weight of the joints' motion
 HOLDS = 10.0  # sqrt(g / height): rate at which feet on the ground come to rest
 FELT = 0.03  # of the weight: a foot that carries so much has touched down
@@ -375,7 +375,7 @@ class Following:
             rate = self._sway if along else (TRUNK if is_root else JOINTS) * self._rate
             rows.append(np.eye(n)[j])
             sides.append(wanted.qdd[j] + rate**2 * e + 2.0 * rate * (wanted.qd[j] - qd[j]))
-            flies = is_root and not on.any()  # nothing moves the center of mass of who flies
+            flies = is_root and not on.any()  # in flight nothing moves the center of mass
             free = 0.0 if j in sliding else self.flying
             weights.append((free if flies else self.along if along else 1.0) if is_root else POSTURE)
         k = (SWING * self._rate) ** 2

@@ -127,7 +127,7 @@ def outward(modules: tuple[Links, ...]) -> Iterator[int]:
 
 
 def inward(modules: tuple[Links, ...]) -> Iterator[int]:
-    """The same backwards."""
+    """The recursion from the tips to the base."""
     for module in reversed(modules):
         for joint in reversed(module):
             yield from reversed(joint)

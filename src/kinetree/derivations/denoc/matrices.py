@@ -178,7 +178,7 @@ class DenocMatrices(DenocKinematics):
         return found
 
     def _check(self, block: ModuleBlock, pivot: Array) -> None:
-        """Refuse a block pivot that is singular beside the inertia that its joints move."""
+        """Refuse a block pivot that is singular relative to the inertia that its joints move."""
         gross = gross_inertia(self.tree)[list(block.columns)]
         scale = 1.0 / np.sqrt(np.where(gross > 0.0, gross, 1.0))
         if not np.linalg.eigvalsh(0.5 * (pivot + pivot.T) * scale[:, None] * scale)[0] > SINGULAR:

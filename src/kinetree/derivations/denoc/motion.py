@@ -118,7 +118,7 @@ def inertia_wrenches(
     """w*_j = M t-dot + Omega M E t - w^F of all links; none of the empty links inside joints (eq. 6.3).
 
     Of a link that turns about a point of the world no joint feels the force, and with one axis only the
-    moment about it; the rest is computed only if the ``whole`` wrenches are asked for.
+    moment about it; the rest is computed only if the ``whole`` wrenches are needed.
     """
     wrenches = [NO_WRENCH] * len(dh.axes)
     for j in outward(order):

@@ -207,7 +207,7 @@ class SlenderArm:
         )
 
     def mechanism(self, name: str = "slender_arm") -> Mechanism:
-        """The same robot for all other algorithms: body frames at O_i, turned by theta_i."""
+        """The robot for all other algorithms: body frames at O_i, turned by theta_i."""
         rows: Any = [{"a": self.a[i], "b": self.b[i], "alpha": self.alpha[i]} for i in range(self.n)]
         for sliding in np.flatnonzero(self.slides):
             rows[sliding] |= {"b": 0.0, "theta": np.asarray(self.theta)[sliding], "joint": "prismatic"}

@@ -18,7 +18,7 @@ from kinetree.model.tree import Flags, Integers
 from kinetree.other_names import checks_keywords
 from kinetree.state import Coordinates, State, coordinates, random_state
 
-CLOSE = 1e-13  # gaps (m, sines) beside the mechanism's size at which Newton's iteration may end
+CLOSE = 1e-13  # gaps (m, sines), relative to the mechanism's size, at which Newton's iteration may end
 ITERATIONS = 100
 STALLED = 1e-9  # share of the gaps by which an iteration that closes nothing more brings them down
 NO_PROGRESS = 1e-4  # of the gaps, in one of many iterations that run together
@@ -351,7 +351,7 @@ def _step(J: Array, gap: Array, damping: float) -> Array:
 
 
 def is_closed(mechanism: Mechanism, gap: float) -> bool:
-    """Whether a gap (m, rad) is rounding beside the mechanism's size."""
+    """Whether a gap (m, rad) is rounding relative to the mechanism's size."""
     size = max(1.0, float(np.abs(mechanism.tree.position).max(initial=0.0)))
     return gap <= 1e3 * CLOSE * size
 

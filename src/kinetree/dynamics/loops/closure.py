@@ -33,13 +33,13 @@ from kinetree.model.tree import Flags, Integers
 
 SHORTEST = 2.0**-7  # of the way from a known pose: shorter steps are not tried
 REMEMBERED = 64  # motions whose poses are kept, so that one that was followed can be followed again
-PULLED = 1e4  # condition of J_d beside that of J above which a choice of independent joints is bad
+PULLED = 1e4  # condition of J_d relative to that of J above which a choice of independent joints is bad
 
 
 class Closure:
     """The loops of a mechanism for prediction: which coordinates are free to choose, and how others follow.
 
-    ``mechanism`` has its loops and perhaps locked axes beside its ``own`` coordinates. ``guess`` (n_dof,) is
+    ``mechanism`` has its loops, ``own`` coordinates and perhaps locked axes. ``guess`` (n_dof,) is
     a pose with closed loops on the wanted branch. ``independent`` names joints, or None: driven ones first.
     ``hasty`` is for motions that change from call to call: what cannot be followed fails at once.
     """

@@ -259,7 +259,7 @@ def cut_axis_torques(mechanism: Mechanism, q: Array, qd: Array) -> Array:
 
 
 def cut_torques(mechanism: Mechanism, q: Array, qd: Array) -> Array:
-    """The same on the mechanism's coordinates, for states (..., n_dof)."""
+    """The map on the mechanism's coordinates, for states (..., n_dof)."""
     tree = mechanism.tree
     torque = cut_axis_torques(mechanism, all_axes(tree, q), all_rates(tree, qd))
     return torque if tree.coupling is None else torque @ tree.coupling.matrix

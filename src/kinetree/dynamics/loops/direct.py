@@ -66,7 +66,7 @@ def _is_direct(mechanism: Mechanism) -> bool:
 
 
 def _no_answer(*inputs: object) -> None:
-    """What mechanisms are answered that cannot be asked directly."""
+    """The answer for mechanisms without a direct call."""
 
 
 def _new_call(

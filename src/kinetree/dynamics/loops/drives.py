@@ -24,7 +24,7 @@ from kinetree.kernels.loop_table import GAP, SLOT, UNKNOWN
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 
-REGULAR = 1e-4  # smallest number on a diagonal of R beside the largest in J above which digits are kept
+REGULAR = 1e-4  # smallest number on a diagonal of R, relative to the largest in J, that keeps digits
 LARGEST = 60  # equations of one block: its cost grows with their cube
 
 

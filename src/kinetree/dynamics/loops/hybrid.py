@@ -79,7 +79,7 @@ def _check_untied(mechanism: Mechanism, W: Array, known: Integers) -> None:
 
 
 def _check_met(mechanism: Mechanism, found: Array, wanted: Array, known: Integers) -> None:
-    """Raise where the loops do not let the prescribed joints accelerate as asked."""
+    """Raise where the loops do not let the prescribed joints accelerate as prescribed."""
     off = np.abs(found - wanted)
     allowed = MET * (
         1.0 + np.abs(wanted).max(axis=-1, keepdims=True) + np.abs(found).max(axis=-1, keepdims=True)

@@ -31,7 +31,7 @@ from kinetree.kernels.model_table import tree_table
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers, Tree
 
-CLOSED = 1e-10  # gap (m, sine) of a closed loop beside the mechanism's size
+CLOSED = 1e-10  # gap (m, sine) of a closed loop relative to the mechanism's size
 
 
 class LoopPositions:

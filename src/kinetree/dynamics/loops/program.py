@@ -32,7 +32,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 from kinetree.state import independent_axes, random_state
 
-VARYING = 1e-7  # singular values of several poses' J beside the largest: above, a row says more at some pose
+VARYING = 1e-7  # least singular value of several poses' J, relative to the largest, of independent rows
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure
 SOFT = 1e-8  # share of its size that is taken from the diagonal of rows that are redundant in turn
 MOST_POSES = 5
@@ -40,7 +40,7 @@ LARGE = 50  # coordinates from which on dense algebra is avoided
 FEWEST_POSES = 3  # at which the rows of a mechanism without redundant ones have all their pivots
 WIDTHS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # of random starts around zero
 STEPS = 60  # of the search for closed poses from there
-CLOSED_POSE = 1e-11  # gap of a pose that counts as closed, beside the mechanism's size
+CLOSED_POSE = 1e-11  # gap of a pose that counts as closed, relative to the mechanism's size
 UNUSUAL = 1e-7  # share of its usual size below which a pivot indicates a redundant row or a singular pose
 SHORT = 12  # axes one after the other that are never divided
 DEPTHS = (6, 9, 14)  # axes of a segment one after the other that are tried

@@ -12,7 +12,7 @@ from kinetree.state import State, random_state
 
 POSES = 8  # different poses among many states; each takes a search
 SPARE = 2  # more of them, for those near a singular position
-REGULAR = 1e-5  # smallest singular value of the loops beside the largest of a pose that is far from one
+REGULAR = 1e-5  # smallest singular value of the loops, relative to the largest, of a pose far from singular
 
 
 def fitting_state(mechanism: Mechanism, batch: int, seed: int = 0) -> State:

@@ -27,9 +27,9 @@ POSES, TRIES = 3, 200  # assembled poses at which ranks are counted, and starts 
 ALONE = 8  # of the starts, that are followed to their ends one by one
 NEARLY = 1e-3  # gap (m, sine) of those that are followed on
 PATTERN_POSES = 4
-ROUNDING, CLEAR = 1e-11, 1e-5  # singular values beside the largest: zero below, and certainly not above
+ROUNDING, CLEAR = 1e-11, 1e-5  # singular values relative to the largest: zero below, certainly not zero above
 WALK, WALK_STEP = 24, 0.5  # poses of a walk, and the distance between them
-SMALLEST = 1e-6  # size of a constraint's slope (m or 1) beside which smaller ones are rounding
+SMALLEST = 1e-6  # size of a constraint's slope (m or 1) below which slopes are rounding
 AWAY, AWAY_STEP = 8, 0.4  # attempts to leave a singular pose, and how far a joint is moved (rad, m)
 WIDE, INSIDE = 1.0, 0.1  # rad, m: range of joints without limits, and the way from a limit to a pose inside
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure
@@ -206,7 +206,7 @@ def _rank(J: Array) -> int:
 
 
 def _clarity(J: Array) -> float:
-    """The smallest singular value that is not zero beside the largest; 0 if it may be either."""
+    """The smallest singular value that is not zero, relative to the largest; 0 if that is not clear."""
     size = np.linalg.svd(J, compute_uv=False)
     share = size / max(float(size[0]), np.finfo(float).tiny)
     if ((share > ROUNDING) & (share < CLEAR)).any():

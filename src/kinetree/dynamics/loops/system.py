@@ -21,7 +21,7 @@ from kinetree.state import coordinates, state_name
 
 RANK = 1e-9  # singular values below this share of the largest count as zero
 ROUNDED = 1e-7  # the same where gaps are to be closed: to close one needs a far larger motion
-CLOSED = 1e-6  # gaps (m, sines), rates and accelerations below this, beside the motion's size, are rounding
+CLOSED = 1e-6  # gaps (m, sines), rates, accelerations relative to the motion's size that are rounding
 
 _prepared: WeakKeyDictionary[Tree, LoopRows] = WeakKeyDictionary()
 

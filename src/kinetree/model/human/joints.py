@@ -14,7 +14,7 @@ DEGREE = 0.017453292519943295  # rad
 ROOT = ("x", "y", "z", "yaw", "roll", "pitch")
 GRAVITY = 9.80665  # m/s^2, of the weight that strength is given by
 REFERENCE_SIZE = 75.0 * 1.75  # kg m: whom the torques below belong to
-WEAKER = 0.8  # women's joints beside men's of the same size, where no measured figures are used
+WEAKER = 0.8  # of men's of the same size: women's joints without measured figures
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from kinetree.model.inertia import Inertia
 Table = dict[str, tuple[float, float, float, float, float, float]]
 SEXES = ("male", "female")
 SIDES = ("left", "right")
-HEIGHTS = (1.2, 2.3)  # m: people who are smaller or taller have other proportions
+HEIGHTS = (1.2, 2.3)  # m: smaller and taller people have other proportions
 MASSES = (25.0, 250.0)  # kg
 LEAST_INDEX, LARGEST_INDEX = 12.0, 60.0  # kg/m^2, body mass index
 REFERENCE = {"male": 1.741, "female": 1.735}  # m, stature of de Leva's means
@@ -56,9 +56,9 @@ _FEMALE: Table = {
     "shank": (0.0481, 0.4352, 0.267, 0.263, 0.092, 0.4323),
     "foot": (0.0129, 0.4014, 0.299, 0.279, 0.139, 0.2283),
 }
-# mean heights of 1986 women: trochanterion beside stature, 845.4 mm and 1628.5 mm (Gordon et al. 2014)
+# mean heights of 1986 women: trochanterion relative to stature, 845.4 mm of 1628.5 mm (Gordon et al. 2014)
 _FEMALE_HIPS = 0.5191
-_FEMALE_FOOT = 0.1512  # foot length beside stature, 246.3 mm of the same women; de Leva's mean has 0.1316
+_FEMALE_FOOT = 0.1512  # foot length over stature, 246.3 mm of the same women; de Leva's mean has 0.1316
 # heights and half widths (m) of the mean person: ankle above the sole, hips and shoulders from the middle,
 # shoulders above the hips (de Leva: middle of the shoulders to middle of the hips)
 _FRAME: dict[str, dict[str, float]] = {

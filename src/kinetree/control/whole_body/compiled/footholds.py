@@ -45,7 +45,7 @@ def minimum_jerk(s):
 
 @helper
 def follow(walk, t, speed, heading):
-    """Go on to time t (s) with the speed (m/s) and heading (rad) that are asked for now."""
+    """Go on to time t (s) with the commanded speed (m/s) and heading (rad)."""
     walk.command += speed - walk.speed
     walk.speed, walk.heading = speed, heading
 
@@ -159,7 +159,7 @@ def feel_slope(walk, bodies, gain):
     for k in range(n):
         x, y, z = bodies[k].x[0] - m0, bodies[k].x[1] - m1, bodies[k].x[2] - m2
         a, b, c, e, f = a + x * x, b + x * y, c + y * y, e + x * z, f + y * z
-    small = (0.05 * walk.leg) ** 2  # feet in a line say nothing of the slope beside it
+    small = (0.05 * walk.leg) ** 2  # feet in a line say nothing of the slope across it
     a, c = a + small, c + small
     steep0, steep1 = (c * e - b * f) / (a * c - b * b), (a * f - b * e) / (a * c - b * b)
     steep0, steep1 = min(max(steep0, -STEEPEST), STEEPEST), min(max(steep1, -STEEPEST), STEEPEST)
@@ -227,7 +227,7 @@ def hurry(walk, away0, away1, b0, b1, left):
 
 @helper
 def beside(walk, f0, f1):
-    """A foothold of a biped beside the other foot, or ahead of it where the legs must cross."""
+    """A foothold of a biped next to the other foot, or ahead of it where the legs must cross."""
     L, side = walk.leg, side_of(1 - walk.group)
     aside = side * f1
     if aside > -CROSS * L:

@@ -13,7 +13,7 @@ import numpy as np
 _WALK_FLOATS = (
     "mass", "gravity", "leg",  # of the robot, SI
     "step_time", "clearance", "width",  # of the gait, SI but for the step time, in 1 / w
-    "speed", "heading",  # asked for now
+    "speed", "heading",  # commanded
     "command",  # speed that is aimed at to reach it
     "w", "period", "height",  # 1/s, s, m: found at the first tick
     "learned",  # step time, s
@@ -28,7 +28,7 @@ _WALK_INTEGERS = (
     "in_plane", "biped", "soles", "sideways",  # of the robot
     "feet", "n", "n_base", "others",  # numbers of feet, moving coordinates, those of the base, of no leg
     "group", "steps", "begun", "passed_once", "settled_once",
-    "joint", "slipping",  # which is asked most, which slips
+    "joint", "slipping",  # nearest to its torque limit, which slips
 )  # fmt: skip
 _WALK_VECTORS = {
     "center": 3, "velocity": 3, "drift_center": 3,  # of the center of mass

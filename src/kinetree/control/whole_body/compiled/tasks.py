@@ -33,7 +33,7 @@ def add_row(rows, count, who, part, x, y, z, aim, weight):
 
 @helper
 def fill_rows(walk, bodies, E, moves, turns, others, posture, q, qd, wanted, rows):
-    """All tasks of a tick, and how many rows they are; ``wanted`` (3, 3) is room for a rotation."""
+    """All tasks of a tick, and how many rows they are; ``wanted`` (3, 3) is memory for a rotation."""
     unit = math.sqrt(walk.gravity / walk.leg)
     count = height_row(walk, moves, unit, rows, 0)
     count = trunk_rows(walk, bodies[walk.feet], turns, unit, E, wanted, rows, count)

@@ -94,7 +94,7 @@ def watch(walk, bodies, E):
 
 @helper
 def note(walk, bodies, slips, places, wanted, limit, legs):
-    """What a diary needs: the joint of a leg that is asked most, and the foot that slips."""
+    """What a diary needs: the joint of a leg nearest to its torque limit, and the foot that slips."""
     walk.asked, walk.joint = 0.0, 0
     for i in range(wanted.shape[0]):
         if legs[i] > 0 and abs(wanted[i]) > walk.asked * limit[i]:

@@ -157,7 +157,7 @@ def judge_blocks(parts, rows, unknowns, gaps, least, most, verdict):
     """How far an answer can be trusted; the smaller the numbers, the better.
 
     Largest gap, rate and acceleration of the rows; minus the smallest cosine between frames that face each
-    other; minus the smallest square on the diagonal of R beside the largest square in J.
+    other; minus the smallest square on the diagonal of R relative to the largest square in J.
     """
     zero = 0.0 * least
     gap, rate, second, facing = zero, zero, zero, zero - 1.0

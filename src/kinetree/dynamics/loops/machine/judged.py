@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MOST = 8  # arrays of one call
-# a kernel of the tree that is asked first, or 0: its machine code, memory and size, and where its answer goes
+# a kernel of the tree that runs first, or 0: its machine code, memory and size, and where its answer goes
 FIRST, FIRST_MEMORY, FIRST_SIZE, NEEDED = range(4)
 BODY, TABLE, MEMORY, SIZE, START = range(4, 9)  # machine code of a `range_call`, and what it is called with
 N_DOF, ARRAYS, VERDICT, JUDGED = range(9, 13)  # numbers of a state; arrays; place and size of the verdict
