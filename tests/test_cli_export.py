@@ -110,7 +110,7 @@ def test_a_movie_is_written(folder):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["slide.nc", "x.xls"], ".csv, .json, .mot, .sto, .mp4, .gif, .urdf, .toml, .xml"),
+        (["slide.nc", "x.xls"], ".csv, .json, .mot, .sto, .mp4, .gif, .toml, .urdf, .xml"),
         (["slide.nc"], "name one file"),
         (["slide.nc", "a.csv", "-o", "b.csv"], "name one file"),
         (["slide.nc", "slide.nc"], "can be exported as"),

@@ -12,9 +12,11 @@ import kinetree as kt
 from kinetree.algebra.arrays import frozen
 from kinetree.errors import FileError, InputError, KinetreeError, ModelError
 from kinetree.formats import regular_file
-from kinetree.formats.files import load, save
+from kinetree.formats.files import READERS, WRITERS, load, save
+from kinetree.formats.kinds import KINDS
 from kinetree.formats.regular_file import read_text, write_text
 from kinetree.formats.toml_file import toml_text
+from kinetree.lint.mechanism import CHECKERS
 from kinetree.model.builder import Builder
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
@@ -271,3 +273,11 @@ def test_urdf_options_go_through_load(tmp_path: Path) -> None:
 def test_opensim_models_are_refused_with_a_way_out(tmp_path):
     with pytest.raises(FileError, match="converts them to MJCF"):
         kt.load(tmp_path / "gait.osim")
+
+
+def test_every_format_has_its_reader_and_writer():
+    assert set(READERS) == {kind.name for kind in KINDS}
+    assert set(WRITERS) == {kind.name for kind in KINDS if kind.is_written}
+    assert set(CHECKERS) <= set(READERS)
+    suffixes = [suffix for kind in KINDS for suffix in kind.suffixes]
+    assert len(suffixes) == len(set(suffixes))

@@ -19,13 +19,13 @@ from kinetree.cli.app import (
 )
 from kinetree.cli.names import complete_result, complete_variable
 from kinetree.errors import FileError, InputError, listed
+from kinetree.formats.kinds import WRITTEN
 
 if TYPE_CHECKING:
     from kinetree.result.result import Result
 
 TABLES, OPENSIM, MOVIES = (".csv", ".json"), (".mot", ".sto"), (".mp4", ".gif")
-MODELS = (".urdf", ".toml", ".xml")
-FORMATS = (*TABLES, *OPENSIM, *MOVIES, *MODELS)
+FORMATS = (*TABLES, *OPENSIM, *MOVIES, *WRITTEN)
 
 
 @app.command()

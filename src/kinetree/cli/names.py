@@ -8,9 +8,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from kinetree.formats.kinds import SUFFIXES
+
 PACKAGE = Path(__file__).parents[1]
 SEPARATOR = ":"  # between a package and one of its models
-MECHANISM_FILES = (".toml", ".urdf", ".xacro", ".sdf", ".world", ".xml")
 
 
 def complete_example(incomplete: str) -> list[str]:
@@ -25,14 +26,14 @@ def complete_study(incomplete: str) -> list[str]:
 
 def complete_file_or_example(incomplete: str) -> list[str]:
     """Mechanism and study files, and names of examples."""
-    return complete_path(incomplete, MECHANISM_FILES) + complete_example(incomplete)
+    return complete_path(incomplete, tuple(SUFFIXES)) + complete_example(incomplete)
 
 
 def complete_model(incomplete: str) -> list[str]:
     """Names of mechanisms that come along, mechanism files, and models of packages after PACKAGE:."""
     if SEPARATOR in incomplete:
         return complete_installed(incomplete)
-    return complete_zoo(incomplete) + complete_path(incomplete, MECHANISM_FILES)
+    return complete_zoo(incomplete) + complete_path(incomplete, tuple(SUFFIXES))
 
 
 def complete_package(incomplete: str) -> list[str]:
@@ -123,7 +124,7 @@ def complete_model_or_result(incomplete: str) -> list[str]:
     """Mechanisms by name and file, and result files."""
     if SEPARATOR in incomplete:
         return complete_installed(incomplete)
-    return complete_zoo(incomplete) + complete_path(incomplete, (*MECHANISM_FILES, ".nc"))
+    return complete_zoo(incomplete) + complete_path(incomplete, (*SUFFIXES, ".nc"))
 
 
 def complete_zoo(incomplete: str) -> list[str]:

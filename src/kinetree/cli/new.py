@@ -24,6 +24,7 @@ from kinetree.cli.app import (
 )
 from kinetree.cli.names import complete_model, typed_words
 from kinetree.errors import InputError, unknown_name
+from kinetree.formats.kinds import kind_of
 
 KINDS = ("mechanism", "study")
 # Of each kind of file; a test compares them with those that are made.
@@ -175,7 +176,7 @@ def _study(path: Path, ask: Asking, options: dict[str, Any], **given: Any) -> st
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", UserWarning)
         mechanism = mechanism_of(model, **options)
-    free = "floating_base" in options or not model.lower().endswith((".urdf", ".sdf", ".xacro"))
+    free = "floating_base" in options or not _may_float(model)
     if task in LEGGED and not free and not _moves(mechanism):
         options = options | {"floating_base": True}
         mechanism = mechanism_of(model, **options)  # it is read again, and warns again
@@ -185,6 +186,12 @@ def _study(path: Path, ask: Asking, options: dict[str, Any], **given: Any) -> st
     seen = model if model in zoo.ZOO or installed else _seen(model, path)
     answers = StudyAnswers(path.stem, seen, task, duration, _from_the_study(options, path))
     return study_file(answers, mechanism)
+
+
+def _may_float(model: str) -> bool:
+    """Whether the format of a file leaves open if its root is fixed to the world."""
+    kind = kind_of(Path(model))
+    return kind is not None and "floating_base" in kind.options
 
 
 def _moves(mechanism: Any) -> bool:

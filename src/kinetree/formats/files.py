@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from kinetree.errors import FileError, InputError, listed
 from kinetree.formats.installed import installed_path, is_installed_name
+from kinetree.formats.kinds import SUFFIXES, WRITTEN, FileKind
 from kinetree.formats.regular_file import (
     PathLike,
     check_readable,
@@ -21,19 +22,10 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.variants import with_armature
 
-READ_OPTIONS: dict[str, tuple[str, ...]] = {
-    ".toml": (),
-    ".xml": ("allow_unphysical", "folder", "strict", "armature", "contacts"),
-}
-READ_OPTIONS[".urdf"] = ("floating_base", "packages", "root", *READ_OPTIONS[".xml"])
-READ_OPTIONS[".sdf"] = READ_OPTIONS[".world"] = READ_OPTIONS[".urdf"]
-READ_OPTIONS[".urdf"] = READ_OPTIONS[".xacro"] = (*READ_OPTIONS[".urdf"], "arguments")
-FOREIGN = tuple(suffix for suffix, options in READ_OPTIONS.items() if options)  # of formats of others
 OPENSIM = (
     "; OpenSim models are not read: myoconverter (MyoSuite) converts them to MJCF; kinetree.zoo.human() is "
     "a person of any size"
 )
-Format = TypeVar("Format", bound=Callable[..., object])
 
 
 def load(
@@ -73,7 +65,7 @@ def load(
     if isinstance(path, str) and is_installed_name(path):
         path = installed_path(path)
     place = checked_path(path)
-    reader = by_suffix(place, READERS, "read")
+    kind = by_suffix(place, SUFFIXES, "read")
     options = {
         "floating_base": floating_base,
         "allow_unphysical": allow_unphysical,
@@ -92,12 +84,12 @@ def load(
     }
     for name in given:
         unset = given[name] is False and name != "contacts"
-        if name not in READ_OPTIONS[place.suffix.lower()] and not unset:
+        if name not in kind.options and not unset:
             raise InputError(f"{place}: {name} is not an option for {place.suffix} files; set it in the file")
     check_readable(place)
-    known = {name: given[name] for name in READ_OPTIONS[place.suffix.lower()] if name in given}
+    known = {name: given[name] for name in kind.options if name in given}
     known.pop("armature", None)
-    mechanism = reader(place, **known)
+    mechanism = READERS[kind.name](place, **known)
     return mechanism if armature is None else with_armature(mechanism, armature)
 
 
@@ -111,9 +103,9 @@ def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
     """
     expect_mechanism(mechanism)
     place = checked_path(path)
-    text = by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text, ".xml": _mjcf_text}, "written")
+    kind = by_suffix(place, WRITTEN, "written")
     check_writable(place, force)
-    write_text(place, text(mechanism), force)
+    write_text(place, WRITERS[kind.name](mechanism), force)
 
 
 def _load_toml(path: Path, **options: Any) -> Mechanism:
@@ -142,12 +134,11 @@ def _load_sdf(path: Path, **options: Any) -> Mechanism:
 
 
 READERS: dict[str, Callable[..., Mechanism]] = {
-    ".toml": _load_toml,
-    ".urdf": _load_urdf,
-    ".xacro": _load_urdf,
-    ".sdf": _load_sdf,
-    ".world": _load_sdf,
-    ".xml": _load_mjcf,
+    "TOML": _load_toml,
+    "URDF": _load_urdf,
+    "URDF (xacro)": _load_urdf,
+    "SDF": _load_sdf,
+    "MJCF": _load_mjcf,
 }
 
 
@@ -169,14 +160,17 @@ def _mjcf_text(mechanism: Mechanism) -> str:
     return mjcf_text(mechanism)
 
 
-def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
-    """The format of the file, by its suffix."""
+WRITERS: dict[str, Callable[[Mechanism], str]] = {"TOML": _toml_text, "URDF": _urdf_text, "MJCF": _mjcf_text}
+
+
+def by_suffix(path: Path, suffixes: Collection[str], verb: str) -> FileKind:
+    """The format of the file, by its suffix, which must be one of these."""
     suffix = path.suffix.lower()
-    if suffix not in formats:
+    if suffix not in suffixes:
         stated = f"the suffix '{path.suffix}'" if suffix else "no suffix"
         hint = OPENSIM if suffix == ".osim" else _zoo_hint(path, verb)
-        raise FileError(f"{path}: has {stated}; a mechanism can be {verb} as {listed(formats)}{hint}")
-    return formats[suffix]
+        raise FileError(f"{path}: has {stated}; a mechanism can be {verb} as {listed(suffixes)}{hint}")
+    return SUFFIXES[suffix]
 
 
 def _zoo_hint(path: Path, verb: str) -> str:

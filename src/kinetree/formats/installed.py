@@ -8,12 +8,9 @@ from importlib import metadata
 from pathlib import Path, PurePath, PurePosixPath
 
 from kinetree.errors import FileError, InputError, shown, unknown_name
+from kinetree.formats.kinds import FileKind, kind_of
 from kinetree.formats.regular_file import file_content
 
-MACROS = ".urdf.xacro"  # other .xacro files are mostly parts that these include
-SUFFIXES = (".urdf", MACROS, ".sdf", ".xml")
-MARKS = {".urdf": b"<robot", MACROS: b"<robot", ".sdf": b"<sdf", ".xml": b"<mujoco"}
-NEEDED = {".xml": b"<worldbody"}  # a part of a model that others include has none
 LARGEST = 20_000_000  # bytes; no larger file is looked into
 USUAL = ("urdf", "robots", "robot", "sdf", "xml", "mjcf", "models", "assets")  # folders that say nothing
 SEPARATOR = ":"
@@ -82,28 +79,30 @@ def _files(distribution: metadata.Distribution) -> dict[PurePosixPath, Path]:
     """The model files of a package by their place in it."""
     found: dict[PurePosixPath, Path] = {}
     for file in distribution.files or ():
-        if _suffix(file) in SUFFIXES and ".." not in file.parts:
+        kind = kind_of(file)
+        if kind is not None and _ends_as_model(file, kind) and ".." not in file.parts:
             path = Path(str(distribution.locate_file(file)))
-            if _is_model(path):
+            if _is_model(path, kind):
                 found[PurePosixPath(file)] = path
     return found
 
 
-def _suffix(file: PurePath) -> str:
-    return MACROS if file.name.lower().endswith(MACROS) else file.suffix.lower()
+def _ends_as_model(file: PurePath, kind: FileKind) -> bool:
+    return bool(kind.marks) and file.name.lower().endswith(kind.whole_suffix or kind.suffixes)
 
 
 def _stem(file: PurePath) -> str:
-    return file.name[: len(file.name) - len(_suffix(file))]
+    kind = kind_of(file)
+    suffix = file.suffix if kind is None or kind.whole_suffix is None else kind.whole_suffix
+    return file.name[: len(file.name) - len(suffix)]
 
 
-def _is_model(path: Path) -> bool:
-    suffix = _suffix(path)
+def _is_model(path: Path, kind: FileKind) -> bool:
     try:
         content = file_content(path, LARGEST)
     except FileError:
         return False
-    return MARKS[suffix] in content and NEEDED.get(suffix, b"") in content
+    return all(mark in content for mark in kind.marks)
 
 
 def _names(files: list[PurePosixPath]) -> list[str]:

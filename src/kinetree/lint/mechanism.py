@@ -8,6 +8,7 @@ from typing import Any
 
 from kinetree.errors import FileError, KinetreeError
 from kinetree.formats.files import by_suffix, load
+from kinetree.formats.kinds import SUFFIXES
 from kinetree.formats.regular_file import PathLike, check_readable, checked_path, read_text
 from kinetree.lint.finding import WARNING, LintFinding, in_order, of_error
 
@@ -25,11 +26,9 @@ def check_mechanism_file(path: PathLike, **options: Any) -> list[LintFinding]:
     """
     try:
         place = checked_path(path)
-        checkers = {".toml": _toml, ".urdf": _urdf, ".xacro": _urdf, ".xml": _mjcf}
-        checkers |= {".sdf": _sdf, ".world": _sdf}
-        checker = by_suffix(place, checkers, "read")
+        kind = by_suffix(place, SUFFIXES, "read")
         check_readable(place)
-        return in_order(checker(place, options))
+        return in_order(CHECKERS.get(kind.name, _as_loaded)(place, options))
     except FileError as error:
         return of_error(error, str(path), "unreadable-file")
 
@@ -52,8 +51,8 @@ def _sdf(path: Path, options: dict[str, Any]) -> list[LintFinding]:
     return check_sdf(path, **{name: x for name, x in options.items() if name != "arguments"})
 
 
-def _mjcf(path: Path, options: dict[str, Any]) -> list[LintFinding]:
-    """MuJoCo compiles the file and stops at its first fault."""
+def _as_loaded(path: Path, options: dict[str, Any]) -> list[LintFinding]:
+    """The first fault that loading meets, or its warnings; MuJoCo, which compiles MJCF, stops there."""
     from kinetree.formats.passed_over import PassedOver
     from kinetree.formats.xml_file import parse_xml
     from kinetree.lint.urdf import placed
@@ -71,3 +70,6 @@ def _mjcf(path: Path, options: dict[str, Any]) -> list[LintFinding]:
         for warning in heard
     ]
     return found + placed(suspicions(mechanism), parse_xml(read_text(path), file, PassedOver(file)), file)
+
+
+CHECKERS = {"TOML": _toml, "URDF": _urdf, "URDF (xacro)": _urdf, "SDF": _sdf}  # that find every fault

@@ -18,6 +18,7 @@ from kinetree.algebra.rotation import AXES
 from kinetree.derivations.contract import ABILITIES, Formulation
 from kinetree.dynamics.loops.structure import structure, subsystems
 from kinetree.errors import AssemblyError, InputError, listed
+from kinetree.formats.kinds import kind_of
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism, size_in_words
@@ -111,11 +112,11 @@ def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
 
 def file_table(files: Iterable[tuple[str, Path]]) -> Table:
     """Models of files by the names that commands take."""
-    kinds = {".urdf": "URDF", ".xacro": "URDF (xacro)", ".sdf": "SDF", ".xml": "MJCF"}
     table = plain_table("name", "format", "size")
     for name, file in files:
         size = f"{file.stat().st_size / 1000:.0f} kB"
-        table.add_row(Text(name, style=NAME), kinds.get(file.suffix.lower(), file.suffix), size)
+        kind = kind_of(file)
+        table.add_row(Text(name, style=NAME), kind.name if kind else file.suffix, size)
     return table
 
 

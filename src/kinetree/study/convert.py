@@ -8,12 +8,12 @@ from typing import Any
 
 from kinetree.errors import FileError, InputError, listed
 from kinetree.formats.files import save
+from kinetree.formats.kinds import WRITTEN
 from kinetree.formats.regular_file import PathLike, read_text
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.models import mechanism_of
 
-INTO = (".toml", ".urdf", ".xml")
 CONVENTIONS = ("modified", "classic")
 
 
@@ -35,8 +35,8 @@ def convert(
     "URDF cannot represent all of mechanism 'two_link'; left out: gravity (0 0 0)"
     """
     place = Path(target)
-    if place.suffix.lower() not in INTO:
-        raise FileError(f"{place}: a mechanism can be converted into {listed(INTO)}")
+    if place.suffix.lower() not in WRITTEN:
+        raise FileError(f"{place}: a mechanism can be converted into {listed(WRITTEN)}")
     if Path(source) == place or (place.exists() and Path(source).exists() and place.samefile(source)):
         raise InputError(f"{place}: is the input file; give another one to write")
     with warnings.catch_warnings(record=True) as heard:

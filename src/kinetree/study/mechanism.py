@@ -12,8 +12,9 @@ import numpy as np
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_values import Degrees
-from kinetree.formats.files import FOREIGN, load
+from kinetree.formats.files import load
 from kinetree.formats.held_inside import is_held_inside
+from kinetree.formats.kinds import FOREIGN
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.formats.toml_parts import contact_point_of, placement_of, seen_body
 from kinetree.model import zoo

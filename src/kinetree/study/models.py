@@ -8,13 +8,12 @@ from importlib import resources
 from typing import Any
 
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.formats.files import FOREIGN, READ_OPTIONS, load
+from kinetree.formats.files import load
 from kinetree.formats.installed import is_installed_name
+from kinetree.formats.kinds import FOREIGN, SUFFIXES
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
-
-FILE_SUFFIXES = tuple(READ_OPTIONS)
 
 
 def mechanism_of(model: str, **options: Any) -> Mechanism:
@@ -42,7 +41,7 @@ def mechanism_of(model: str, **options: Any) -> Mechanism:
             _refuse_options(model, options)
             return _of_study(model)
         return load(model, **options)
-    raise InputError(f"{unknown_name('model', model, zoo.ZOO)} Or give a file ({', '.join(FILE_SUFFIXES)}).")
+    raise InputError(f"{unknown_name('model', model, zoo.ZOO)} Or give a file ({', '.join(SUFFIXES)}).")
 
 
 def _of_study(study: str) -> Mechanism:

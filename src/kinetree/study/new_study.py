@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import AssemblyError, InputError, listed, unknown_name
-from kinetree.formats.files import FOREIGN
+from kinetree.formats.kinds import FOREIGN
 from kinetree.model import zoo
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism, check_open
