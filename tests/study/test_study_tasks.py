@@ -362,6 +362,27 @@ def test_a_motion_that_diverges_keeps_what_there_is(study, tmp_path):
 # ---- predictions ----------------------------------------------------------------------------------------
 
 
+DRONE = """<sdf version="1.9"><model name="drone">
+  <link name="body"><inertial><mass>1</mass>
+    <inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.02</izz></inertia></inertial></link>
+  <plugin name="motor" filename="libmulticopter_motor_model.so"/>
+</model></sdf>"""
+
+
+def test_results_and_reports_state_what_of_the_file_is_not_used(tmp_path):
+    (tmp_path / "drone.sdf").write_text(DRONE)
+    fall = '[study]\ntask = "simulate"\nduration = 0.1\n[mechanism]\nfile = "drone.sdf"\n'
+    (tmp_path / "fall.toml").write_text(fall)
+    with pytest.warns(kt.KinetreeWarning, match="thrusters"):
+        result = run(tmp_path / "fall.toml")
+    assert result.passed  # it falls, as computed
+    assert result.messages[-1].startswith("drone.sdf: ignored: forces of plugins, such as thrusters")
+    result.save(tmp_path / "fall.nc")
+    result.report(tmp_path / "fall.html")
+    assert result.messages == kt.load_result(tmp_path / "fall.nc").messages
+    assert "such as thrusters" in (tmp_path / "fall.html").read_text()
+
+
 def test_a_motion_that_cannot_be_is_infeasible(study):
     text = """
     [study]

@@ -16,9 +16,9 @@ class FileKind:
     """One format of mechanism files.
 
     ``options`` are the arguments of :func:`kinetree.load` that it takes; a format with options is that of
-    other programs. ``marks`` are the words that a whole model contains, by which models are told from parts
-    and from other files among those of an installed package; a format without any is not looked for there,
-    and of one with a ``whole_suffix`` only the files whose names end with that.
+    other programs. ``marks`` are texts that every complete model contains; among the files of an installed
+    package they separate models from parts of models and from other files. A format without marks is not
+    looked for there, and of one with a ``whole_suffix`` only the files whose names end with it.
     """
 
     name: str

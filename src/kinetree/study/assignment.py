@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
 from kinetree.study.code import Code
@@ -63,9 +65,25 @@ class Assignment:
         return self.study.origin
 
     @cached_property
+    def _read(self) -> tuple[Mechanism, tuple[str, ...]]:
+        """The mechanism, and what its reader warned of, without the folder of its file."""
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", KinetreeWarning)
+            found = study_mechanism(self.tables.mechanism, self.origin, self.study.folder, self.study.name)
+        for warning in heard:
+            warnings.warn(warning.message, stacklevel=3)
+        ours = (str(x.message) for x in heard if isinstance(x.message, KinetreeWarning))
+        return found, tuple(dict.fromkeys(text.replace(f"{self.study.folder}{os.sep}", "") for text in ours))
+
+    @property
     def mechanism(self) -> Mechanism:
         """The mechanism of the study."""
-        return study_mechanism(self.tables.mechanism, self.origin, self.study.folder, self.study.name)
+        return self._read[0]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the file of the mechanism has that is not used, which results state, too."""
+        return self._read[1]
 
     @property
     def output(self) -> OutputTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kinetree.result.labeled import Unlabeled
@@ -31,10 +31,11 @@ def with_variables(
     return changed(result, dataset=Unlabeled(coordinates | dict(labels or {}), variables | more))
 
 
-def with_study(result: Result, study: Study) -> Result:
-    """The result with the study that asked for it among its settings."""
+def with_study(result: Result, study: Study, remarks: Sequence[str] = ()) -> Result:
+    """The result with the study that asked for it among its settings, and remarks on the mechanism's file."""
     stated = {"name": study.name, "title": study.title, "file": plain(_texts(study.origin.table), "study")}
-    return changed(result, settings={**result.settings, "study": stated})
+    settings = {**result.settings, "study": stated}
+    return changed(result, settings=settings, messages=(*result.messages, *remarks))
 
 
 def _texts(value: Any) -> Any:

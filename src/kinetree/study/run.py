@@ -36,15 +36,16 @@ class PreparedStudy:
     work: Work
     code: Code
     further: Mapping[str, Result | None] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def run(self) -> Result:
-        """Do the work; the result has the study among its settings."""
+        """Do the work; the result has the study among its settings and the remarks after its messages."""
         try:
             with self.code.blamed():
-                return with_study(self.work(), self.study)
+                return with_study(self.work(), self.study, self.remarks)
         except SimulationError as error:
             if error.result is not None:
-                error.result = with_study(error.result, self.study)
+                error.result = with_study(error.result, self.study, self.remarks)
             raise
 
     def outcome(self) -> StudyOutcome:
@@ -116,7 +117,7 @@ def prepared_study(
     work = Assignment(found, code, progress)
     with code.blamed():
         ready = known_tasks()[found.task].prepare(work)
-        return PreparedStudy(found, work.mechanism.name, ready, code, work.further)
+        return PreparedStudy(found, work.mechanism.name, ready, code, work.further, work.remarks)
 
 
 def texts(value: Any) -> Iterator[str]:
