@@ -23,6 +23,10 @@ from benchmarks.operation_counts.measured import line, per_joint, slender_line, 
 from benchmarks.operation_counts.mechanisms import KINDS, chain, general
 from benchmarks.operation_counts.operations import NONE, Ops
 from benchmarks.operation_counts.reasons import WHY, WHY_BASE, WHY_SLENDER, WHY_STEPS, WHY_TOTAL
+from kinetree.analysis import operation_counts
+from kinetree.dynamics.tapes import taped
+
+RECORDED = {"inverse": "inverse_dynamics", "forward": "forward_dynamics"}  # of the documents' algorithms
 
 
 @cache
@@ -51,6 +55,7 @@ def markdown() -> str:
             "Mechanisms on a floating base ([Shah2013], Tables 7.6 and 7.7)",
             _total_table(FLOATING, ("floating inverse", "forward"), floating=True),
         ),
+        _section("Our recursions with all known zeros", _known_zeros_table()),
         _section("The floating base itself ([Shah2013], Tables 7.3 and 7.4)", _base_table()),
         _section(
             "Forward dynamics of serial robots: when O(n) pays ([Mohan2007], Table 1)", _break_even_table()
@@ -141,6 +146,30 @@ def _total_table(
             numbers = ", ".join(map(str, n))
             said, why = DOCUMENT[algorithm].total(*n), WHY_TOTAL.get(f"{algorithm} {name}", "")
             rows.append([algorithm, name, numbers, said, same_tree, total(algorithm, make()), why])
+    return rows
+
+
+def _known_zeros_table() -> list[list[object]]:
+    """Documents beside the library's recursions, as they are for any mechanism and recorded for this one."""
+    head = [
+        "algorithm",
+        "mechanism",
+        "document",
+        "ours, the mechanism",
+        "spatial, any",
+        "spatial, known zeros",
+    ]
+    rows: list[list[object]] = [[*head, "sines and cosines"]]
+    for algorithm, question in RECORDED.items():
+        cases: dict[str, Any] = FLOATING if algorithm == "forward" else FIXED
+        for name, (make, n, _) in cases.items():
+            mechanism = make()
+            found = [operation_counts(mechanism, question, known_zeros=known) for known in (False, True)]
+            turns = taped(mechanism, question).recording.counts().get("sine", 0)
+            both = [Ops(x.multiplications + x.divisions, x.additions) for x in found]
+            rows.append(
+                [algorithm, name, DOCUMENT[algorithm].total(*n), total(algorithm, mechanism), *both, turns]
+            )
     return rows
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.analysis.agreement import QUESTIONS, axis_values
 from kinetree.derivations import able, described, module_of
 from kinetree.derivations.contract import counted_steps
+from kinetree.dynamics.tapes import taped
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.number import count_operations, counting
 from kinetree.model.expected import expect_mechanism
@@ -26,7 +27,11 @@ class OperationCounts(NamedTuple):
 
 
 def operation_counts(
-    mechanism: Mechanism, question: str = "inverse_dynamics", formulation: str = "spatial"
+    mechanism: Mechanism,
+    question: str = "inverse_dynamics",
+    formulation: str = "spatial",
+    *,
+    known_zeros: bool = False,
 ) -> OperationCounts:
     """Number of operations that a formulation needs for one state of a mechanism.
 
@@ -36,12 +41,22 @@ def operation_counts(
     count, except in "denoc", which leaves out products with zero DH parameters and inertias, as [Shah2013]
     counts. Values of sine and cosine do not count. For closed loops, the open tree is counted.
 
+    ``known_zeros=True`` counts what is left for this one mechanism, as code made for it computes it
+    (:func:`kinetree.export_code`): nothing with numbers that its geometry and inertia make constant, 0 or 1,
+    nothing twice, nothing that the result does not need. This is for "spatial", whole, without steps, and for
+    more questions, such as "forward_kinematics" or "jacobian:hand".
+
     >>> import kinetree as kt
     >>> short, long = (kt.analysis.operation_counts(kt.zoo.chain(n)).multiplications for n in (4, 8))
     >>> 1.9 < long / short < 2.3  # recursive Newton-Euler: proportional to the number of joints
     True
+    >>> kuka = kt.zoo.kuka_kr5()
+    >>> kt.analysis.operation_counts(kuka)[:3], kt.analysis.operation_counts(kuka, known_zeros=True)[:3]
+    ((627, 0, 537), (180, 0, 148))
     """
     expect_mechanism(mechanism)
+    if known_zeros:
+        return _with_known_zeros(mechanism, question, formulation)
     if question not in QUESTIONS:
         raise InputError(unknown_name("question", question, QUESTIONS))
     names = able(question)
@@ -60,3 +75,12 @@ def operation_counts(
     return OperationCounts(
         counts["multiplications"], counts["divisions"], counts["additions"], dict(steps.steps)
     )
+
+
+def _with_known_zeros(mechanism: Mechanism, question: str, formulation: str) -> OperationCounts:
+    """Counts of the recorded question."""
+    if formulation != "spatial":
+        raise InputError(f"known_zeros are counted for the formulation 'spatial', got '{formulation}'")
+    counts = taped(mechanism.opened(), question).recording.counts()
+    additions = counts.get("add", 0) + counts.get("subtract", 0)
+    return OperationCounts(counts.get("multiply", 0), counts.get("divide", 0), additions, {})

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.derivations.contract import Formulation, Load, step
-from kinetree.engine.fields import Fields
+from kinetree.engine.interpret import interpreted
 from kinetree.kernels.aba import ABA
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.kinematics import KINEMATICS
-from kinetree.kernels.layout import Kernel
 from kinetree.kernels.load_gradient import LOAD, LOAD_GRADIENT
 from kinetree.kernels.load_reaction import LOAD_REACTION
-from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
+from kinetree.kernels.model_table import n_pairs
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT, reaction_places
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
@@ -40,26 +39,12 @@ FORMULATION = Formulation(
 )
 
 
-def _run(kernel: Kernel, tree: Tree, inputs: Sequence[Any], sizes: Sequence[int]) -> tuple[list[Any], Any]:
-    """Outputs of a kernel for one state, and what it packs, (rows, width)."""
-    kind = np.result_type(*inputs)
-    memory = [Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width), kind))]
-    packed = None
-    if kernel.entries is not None:
-        packed = np.zeros((packed_rows(kernel, tree), kernel.entries.width), kind)
-        memory.append(Fields(kernel.entries, packed))
-    outputs = [np.zeros(size, kind) for size in sizes]
-    if tree.n:
-        kernel.function(Fields(TREE, tree_table(tree)), *memory, *inputs, *outputs)
-    return outputs, packed
-
-
 def _wrench(tree: Tree, q: Any, loads: Sequence[Load]) -> Any:
     """Loads as the kernels want them: force and moment per axis, in its frame at its origin."""
     if not loads:
         return np.zeros(0, np.asarray(q).dtype)
     still = np.zeros_like(q)
-    (pose, _, _), _ = _run(KINEMATICS, tree, [q, still, still], [12 * tree.n, 6 * tree.n, 6 * tree.n])
+    (pose, _, _), _ = interpreted(KINEMATICS, tree, [q, still, still], [12 * tree.n, 6 * tree.n, 6 * tree.n])
     kind = np.result_type(pose, *(np.asarray(x) for load in loads for x in load[1:]))
     wrench = np.zeros((tree.n, 6), kind)
     for load in loads:
@@ -74,7 +59,7 @@ def inverse_dynamics(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Sequence[Load
     """tau = M qdd + c + g - J^T load."""
     wrench = _wrench(tree, q, loads)
     with step("outward and inward pass"):
-        return _run(RNEA, tree, [q, qd, qdd, wrench], [tree.n, 0])[0][0]
+        return interpreted(RNEA, tree, [q, qd, qdd, wrench], [tree.n, 0])[0][0]
 
 
 def bias_torque(tree: Tree, q: Any, qd: Any, loads: Sequence[Load] = ()) -> Any:
@@ -85,7 +70,7 @@ def bias_torque(tree: Tree, q: Any, qd: Any, loads: Sequence[Load] = ()) -> Any:
 def mass_matrix(tree: Tree, q: Any) -> Any:
     """M(q)."""
     with step("composite bodies"):
-        _, packed = _run(CRBA, tree, [q], [])
+        _, packed = interpreted(CRBA, tree, [q], [])
     return _full(tree, packed[:, 0], packed[:, 0])
 
 
@@ -93,33 +78,33 @@ def forward_dynamics(tree: Tree, q: Any, qd: Any, tau: Any, loads: Sequence[Load
     """qdd = M^-1 (tau - h)."""
     wrench = _wrench(tree, q, loads)
     with step("articulated bodies"):
-        return _run(ABA, tree, [q, qd, tau, wrench], [tree.n, tree.n])[0][0]
+        return interpreted(ABA, tree, [q, qd, tau, wrench], [tree.n, tree.n])[0][0]
 
 
 def joint_reactions(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Sequence[Load] = ()) -> Any:
     """Force and moment through each axis, (n, 6)."""
     wrench = _wrench(tree, q, loads)
-    return _run(RNEA, tree, [q, qd, qdd, wrench], [tree.n, 6 * tree.n])[0][1].reshape(tree.n, 6)
+    return interpreted(RNEA, tree, [q, qd, qdd, wrench], [tree.n, 6 * tree.n])[0][1].reshape(tree.n, 6)
 
 
 def inverse_dynamics_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Sequence[Load] = ()) -> Any:
     """tau, dtau/dq, dtau/dqd, dtau/dqdd."""
     with step("composite bodies"):
-        (tau,), packed = _run(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n])
+        (tau,), packed = interpreted(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n])
     dq_up, dqd_up, dqd_low, dq_low, M = packed.T
     if loads:
         tau = inverse_dynamics(tree, q, qd, qdd, loads)
         with step("loads"):
-            slopes = _run(LOAD_GRADIENT, tree, [q, _load_moments(tree, loads)], [])[1]
+            slopes = interpreted(LOAD_GRADIENT, tree, [q, _load_moments(tree, loads)], [])[1]
         dq_up, dq_low = dq_up + slopes[:, 0], dq_low + slopes[:, 1]
     return tau, _full(tree, dq_low, dq_up), _full(tree, dqd_low, dqd_up), _full(tree, M, M)
 
 
 def joint_reaction_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Sequence[Load] = ()) -> Any:
     """Reactions (n, 6) of the axes that carry bodies and their derivatives (n, 6, n), in the axes' frames."""
-    _, packed = _run(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n])
+    _, packed = interpreted(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n])
     if loads:
-        packed[:, :6] += _run(LOAD_REACTION, tree, [q, _load_moments(tree, loads)], [])[1]
+        packed[:, :6] += interpreted(LOAD_REACTION, tree, [q, _load_moments(tree, loads)], [])[1]
     full = np.zeros((3, tree.n, 6, tree.n), packed.dtype)
     for row, (axis, coordinate) in enumerate(reaction_places(tree)):
         for k in range(3):

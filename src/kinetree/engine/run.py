@@ -18,12 +18,12 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned, cleared
 from kinetree.engine.buffers import new_array
-from kinetree.engine.fields import Fields
+from kinetree.engine.interpret import interpreted
 from kinetree.engine.ranges import Ranges
 from kinetree.engine.threads import over_threads, thread_count
 from kinetree.engine.unpack import place_words, unpacked
 from kinetree.kernels.layout import Kernel
-from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
+from kinetree.kernels.model_table import packed_rows, tree_table
 from kinetree.kernels.number import LANES
 from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import Tree
@@ -229,18 +229,10 @@ class Prepared:
     # ---- the interpreter ----------------------------------------------------------------------------------
     def _interpreted(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Array | None:
         """The same in the interpreter; each state is a block of its own."""
-        kernel, tree, count = self.kernel, self.tree, len(inputs[0])
         columns = [np.ascontiguousarray(x.T) for x in inputs]
-        results = [np.zeros((x.shape[1], count)) for x in outputs]
-        memory = [Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width, count)))]
-        for layout in kernel.scratch:
-            memory.append(Fields(layout, np.zeros((n_pairs(tree), layout.width, count))))
-        packed = None
-        if kernel.entries is not None:
-            packed = np.zeros((packed_rows(kernel, tree), kernel.entries.width, count))
-            memory.append(Fields(kernel.entries, packed))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            kernel.function(Fields(TREE, tree_table(tree)), *memory, *columns, *results)
+            sizes = [x.shape[1] for x in outputs]
+            results, packed = interpreted(self.kernel, self.tree, columns, sizes)
         for result, values in zip(outputs, results, strict=True):
             result[:] = values.T
         return None if packed is None else np.ascontiguousarray(packed.transpose(2, 0, 1)[..., None])

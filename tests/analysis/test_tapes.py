@@ -1,0 +1,126 @@
+"""Every question about trees, recorded: the same numbers as the public functions give."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.dynamics.tapes import QUESTIONS, taped
+from kinetree.errors import InputError
+from support.kernels import zoo
+
+ROUNDING = 1e-13
+
+
+def answers(mechanism, s):
+    """What the public functions say, by question."""
+    m, q, qd, qdd = mechanism, s.q, s.qd, s.qdd
+    tau, body = s.qdd, m.body_names[-1]
+
+    def poses():
+        found = kt.forward_kinematics(m, q)
+        return found.rotation, found.position
+
+    def slopes(function, *state):
+        found = function(m, *state)
+        return getattr(found, "tau", getattr(found, "qdd", None)), *found.matrices
+
+    return {
+        "inverse_dynamics": lambda: [kt.inverse_dynamics(m, q, qd, qdd)],
+        "forward_dynamics": lambda: [kt.forward_dynamics(m, q, qd, tau)],
+        "mass_matrix": lambda: [kt.mass_matrix(m, q)],
+        "bias_torque": lambda: [kt.bias_torque(m, q, qd)],
+        "gravity_torque": lambda: [kt.gravity_torque(m, q)],
+        "joint_reactions": lambda: [kt.joint_reactions(m, q, qd, qdd)],
+        "forward_kinematics": poses,
+        "body_velocities": lambda: [kt.body_velocities(m, q, qd)],
+        "energies": lambda: [
+            kt.kinetic_energy(m, q, qd)[..., None],
+            kt.potential_energy(m, q)[..., None],
+        ],
+        "inertia_regressor": lambda: [kt.analysis.inertia_regressor(m, q, qd, qdd)],
+        "inverse_dynamics_derivatives": lambda: slopes(kt.inverse_dynamics_derivatives, q, qd, qdd),
+        "forward_dynamics_derivatives": lambda: slopes(kt.forward_dynamics_derivatives, q, qd, tau),
+        f"jacobian:{body}": lambda: [np.array([kt.jacobian(m, x, body) for x in q])],
+    }
+
+
+def errors(mechanism, s, names=None):
+    """Errors relative to the largest number of each result; of accelerations the torques M dqdd."""
+    M, found = kt.mass_matrix(mechanism, s.q), {}
+    for name, ask in answers(mechanism, s).items():
+        if names is not None and name not in names:
+            continue
+        answer = taped(mechanism, name)
+        state = [{"tau": s.qdd}.get(x.name, getattr(s, x.name, None)) for x in answer.inputs]
+        for quantity, new, old in zip(answer.results, answer.evaluate(*state), ask(), strict=True):
+            difference, size = new - old, old
+            if name.startswith("forward_dyn"):
+                column = difference.reshape(*difference.shape[:2], -1)
+                difference, size = M @ column, np.abs(M).max() * np.abs(old).max()
+            found[name, quantity.name] = np.abs(difference).max() / max(np.abs(size).max(), 1e-12)
+    return found
+
+
+def state(mechanism, count=4):
+    return kt.random_state(mechanism, np.random.default_rng(3), (count,))
+
+
+def test_every_question_of_every_tree():
+    assert {name.partition(":")[0] for name in answers(kt.zoo.gripper(), state(kt.zoo.gripper()))} == {
+        *QUESTIONS,
+        "jacobian",
+    }
+    few = ("inverse_dynamics", "forward_dynamics", "joint_reactions")
+    wrong = {}
+    for name, mechanism in zoo().items():
+        if mechanism.tree.springs is None:
+            names = few if mechanism.n_dof > 7 else None
+            found = errors(mechanism, state(mechanism), names)
+            wrong |= {(name, *key): x for key, x in found.items() if not x < ROUNDING}
+    assert not wrong
+
+
+def mimic(*higher):
+    arm = kt.Builder("mimic")
+    first = arm.world.revolute("a", axis="y").body("first", kt.Inertia.rod(1.0, end=(1, 0, 0)))
+    second = first.revolute("b", axis="z", at=(1, 0, 0)).body("second", kt.Inertia.rod(1.5, end=(1, 0.3, 0)))
+    follows = kt.model.Mimic("a", 0.7, 0.1, higher) if higher else kt.model.Mimic("a", 0.7, 0.1)
+    second.revolute("c", axis="x", at=(1, 0, 0), mimic=follows).body(
+        "third", kt.Inertia.point(1.0, (0.2, 1, 0))
+    )
+    return arm.build()
+
+
+def test_mimic_joints_and_springs_between_bodies():
+    names = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_torque", "forward_kinematics")
+    wrong = {}
+    for mechanism in (mimic(), kt.zoo.flyball_governor().opened(), kt.zoo.andrews_squeezer().opened()):
+        s = state(mechanism)
+        found = errors(mechanism, s, names)
+        wrong |= {(mechanism.name, key): x for key, x in found.items() if not x < ROUNDING}
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name", "message"),
+    [
+        (kt.zoo.four_bar(), "inverse_dynamics", "closed loops"),
+        (kt.zoo.gripper(), "inverse_dynamic", "Did you mean 'inverse_dynamics'"),
+        (kt.zoo.gripper(), "jacobian:hant", "unknown body 'hant'"),
+        (kt.zoo.flyball_governor().opened(), "energies", "springs between bodies"),
+    ],
+)
+def test_what_cannot_be_recorded_is_refused(mechanism, name, message):
+    with pytest.raises(InputError, match=message):
+        taped(mechanism, name)
+
+
+def test_operations_with_known_zeros_are_counted():
+    """Those that are left for one mechanism: of inverse dynamics not more than the document needs."""
+    for mechanism, document in ((kt.zoo.gripper(), (295, 253)), (kt.zoo.kuka_kr5(), (483, 417))):
+        known = kt.analysis.operation_counts(mechanism, known_zeros=True)
+        general = kt.analysis.operation_counts(mechanism)
+        assert known.multiplications < document[0] < general.multiplications + 200
+        assert known.additions < document[1] and known.steps == {}
+    with pytest.raises(InputError, match="formulation 'spatial'"):
+        kt.analysis.operation_counts(kt.zoo.gripper(), "inverse_dynamics", "denoc", known_zeros=True)
