@@ -11,6 +11,7 @@ from numba.core.ccallback import CFunc
 from kinetree.engine.array_functions import load_array_functions
 from kinetree.engine.lanes import FLAGS, register_all
 from kinetree.engine.numba_cache import cached
+from kinetree.engine.pipeline import OuterCompiler
 
 load_array_functions()
 _OPTIONS = {"error_model": "numpy", "fastmath": set(FLAGS)}
@@ -22,7 +23,7 @@ def compiled_function(function: Callable[..., Any], signature: list[Any], name: 
     It may not allocate: its arrays are not counted, which would cost more than many a short helper does.
     """
     register_all()
-    dispatcher = numba.njit(nogil=True, _nrt=False, **_OPTIONS)(function)
+    dispatcher = numba.njit(nogil=True, _nrt=False, pipeline_class=OuterCompiler, **_OPTIONS)(function)
     with cached(dispatcher, function, name, 1):
         dispatcher.compile(tuple(signature))
     dispatcher.disable_compile()
@@ -40,7 +41,7 @@ def compiled_callback(
     register_all()
     kind = (signature.args, signature.return_type)
     options = {"nopython": True, "_nrt": not alone, **_OPTIONS}
-    callback: Any = CFunc(function, kind, locals={}, options=options)
+    callback: Any = CFunc(function, kind, locals={}, options=options, pipeline_class=OuterCompiler)
     with cached(callback, function, name, lanes):
         callback.compile()
     return callback

@@ -18,6 +18,7 @@ from numba.core.serialize import dumps
 from kinetree.engine.disk_cache import code_folder
 from kinetree.engine.keyed import content, drop, kept, loading
 from kinetree.engine.notice import Notice
+from kinetree.engine.pipeline import undisturbed
 from kinetree.engine.stored_code import STAND_INS, address_in_process, keep
 
 INSTRUCTIONS = frozenset(
@@ -29,7 +30,7 @@ INSTRUCTIONS = frozenset(
 @contextlib.contextmanager
 def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Iterator[None]:
     """Compile in here: machine code comes from the disk cache or goes there; a notice says if it is made."""
-    with Notice(name) as notice, warnings.catch_warnings():
+    with Notice(name) as notice, warnings.catch_warnings(), undisturbed():
         warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
         folder = code_folder(name, lanes, run.__code__.co_filename)
         if folder is not None:  # or else numba would go elsewhere

@@ -8,9 +8,11 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
+from kinetree.engine.pipeline import InnerCompiler
+
 FLAGS = ("contract", "nsz", "arcp")  # fused multiply-add allowed; NaN stays NaN
 UNWRAPPED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # for what only compiled code calls
-PART = {"error_model": "numpy", "fastmath": set(FLAGS), **UNWRAPPED}
+PART = {"error_model": "numpy", "fastmath": set(FLAGS), "pipeline_class": InnerCompiler, **UNWRAPPED}
 INLINE = {"forceinline": True, **PART}
 DOUBLE, INT64, INT32 = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
