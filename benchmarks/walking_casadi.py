@@ -29,9 +29,10 @@ from kinetree.motion.program.program import Program
 from kinetree.motion.terms.functions import MotionSquares, Torque, TorquePower, TorqueSum
 from kinetree.motion.terms.reach import PlaceComponents, Position
 from kinetree.motion.terms.speed import Velocity
-from kinetree.tasks.walking.conflict import AS_WALK
+from kinetree.tasks.walking.search import GENTLE, QUICK
 from kinetree.walking import Walking, walker, walking_problem
 
+AS_WALK: dict[str, Any] = {"solver": QUICK, "options": GENTLE}  # as walks are sought
 TOLERANCE, MOST = 1e-3, 3000
 WAYS = ("chain rule by hand", "limited-memory", "automatic")
 SPREAD = 0.1  # of the free unknowns, around the solution: where values are compared

@@ -24,7 +24,7 @@ from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.program import Program
 from kinetree.motion.solvers.null_space import NullSpace
 from kinetree.tasks.walking.checks import checked
-from kinetree.tasks.walking.conflict import AS_WALK, QUICK
+from kinetree.tasks.walking.search import GENTLE, QUICK
 from kinetree.walking import Walking, walker, walking_problem
 
 PARTS: list[tuple[str, Any, str]] = [
@@ -88,7 +88,12 @@ def own(task: Walking) -> tuple[dict[str, float], dict[str, float], Any]:
     watch = Stopwatch()
     with watched(PARTS, watch):
         prediction = predict(
-            problem, start=standing(task, who), **AS_WALK, progress=False, tolerance=TOLERANCE
+            problem,
+            start=standing(task, who),
+            solver=QUICK,
+            options=GENTLE,
+            progress=False,
+            tolerance=TOLERANCE,
         )
     found = time.process_time()
     checked(who, prediction)
@@ -115,7 +120,7 @@ def ipopt(task: Walking, near: Any) -> list[str]:
     for name, start in (("q = 0", standing(task, who)), ("near the solution", (times, moved))):
         for solver in ("interior", "ipopt"):
             begun = time.process_time()
-            how: dict[str, Any] = AS_WALK if solver == QUICK else {"solver": solver}
+            how: dict[str, Any] = {"solver": solver, "options": GENTLE if solver == QUICK else None}
             got = predict(
                 problem, start=start, **how, progress=False, tolerance=TOLERANCE, max_iterations=MOST
             )

@@ -1,20 +1,23 @@
 """A human step, predicted once from q = 0: solved, verified, and what cannot be walked is refused."""
 
+from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.motion.options import Search
 from kinetree.motion.search.start import given_motion
+from kinetree.motion.seek import Budget
 from kinetree.motion.solvers.interface import SolverSettings, Watch, infeasibility
 from kinetree.motion.solvers.soft import Soft
 from kinetree.study.tasks.walk import WalkTable
 from kinetree.tasks.conflict import _is_way
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.checks import checked, exceeded
-from kinetree.tasks.walking.conflict import breaks_between
 from kinetree.tasks.walking.problem import LEAN, ROOT, StepSchedule
+from kinetree.tasks.walking.search import StepSearch
 from kinetree.walking import Walking, walk, walker, walking_problem
 
 
@@ -272,10 +275,11 @@ def test_what_nobody_can_walk_names_what_stands_in_the_way():
 def test_a_step_that_nearly_keeps_limits_is_not_called_infeasible(violation):
     """What counts as a way where limits are given up is none here either, and the other way round."""
     found = SimpleNamespace(solved_at_samples=True, max_violation=violation)
-    search = {"time_limit": None, "max_iterations": 400}
-    assert breaks_between(found, search, 1.0) != _is_way(found)
-    assert breaks_between(found, search, 1.0) == (violation > 1.0)
-    assert not breaks_between(found, search | {"time_limit": 0.5}, 1.0)
+    step, budget = StepSearch(Walking()), Budget(Search(max_iterations=400))
+    assert step.breaks_between(found, budget) != _is_way(found)
+    assert step.breaks_between(found, budget) == (violation > 1.0)
+    over = Budget(Search(max_iterations=400, time_limit=0.5), begun=perf_counter() - 1.0)
+    assert not step.breaks_between(found, over)
 
 
 def test_numbers_of_arrays_are_numbers_and_steps_of_a_person_share_its_bodies():
@@ -290,10 +294,9 @@ def test_numbers_of_arrays_are_numbers_and_steps_of_a_person_share_its_bodies():
 def test_a_search_goes_on_where_no_other_solver_is_installed(monkeypatch):
     """As after `pip install kinetree` without extras: patience ends, then all iterations are used."""
     from kinetree.motion.solvers.choice import SOLVERS
-    from kinetree.tasks.walking import conflict
 
     monkeypatch.setattr(SOLVERS["ipopt"], "is_installed", lambda: False)
-    monkeypatch.setattr(conflict, "PATIENT", 30)
+    monkeypatch.setattr(StepSearch, "patience", 30)
     found = kt.walking.walk(progress=False)
     assert found.passed and found.prediction.iterations > 30, str(found)
     assert found.prediction.asked["solver"] == "auto" and found.prediction.asked["options"] == {}

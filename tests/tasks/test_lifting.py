@@ -6,13 +6,13 @@ import pytest
 import kinetree as kt
 from kinetree.motion.options import Search
 from kinetree.motion.problem.phases import PhasedProblem
-from kinetree.motion.seek import seek
+from kinetree.motion.seek import Budget, seek
 from kinetree.motion.terms import Boundary, PointVelocity
 from kinetree.report.frames import frames
 from kinetree.report.shapes import shape_faces
 from kinetree.tasks import piecewise_simulation
-from kinetree.tasks.lifting import cyclic
 from kinetree.tasks.lifting.checks import checked, lift_ground, limb_ends, zero_moment_point
+from kinetree.tasks.lifting.cyclic import CycleSearch
 from kinetree.tasks.lifting.search import LiftSearch
 from kinetree.tasks.sampled import SampledMotion
 
@@ -189,8 +189,8 @@ def test_a_way_back_with_empty_hands_is_periodic_and_costs_less_than_with_rests(
         first, last = getattr(up, name)[0], getattr(down, name)[-1]
         assert np.allclose(first, last, atol=1e-3), name
     assert np.abs(up.qd[0]).max() > 0.05  # the body does not stand still
-    points = found.ways[0].task.points
-    _, phases = cyclic._phases(lifted, "return", points)
+    seeking = CycleSearch(lifted, "return")
+    phases = seeking.problem(found.ways)
     first, last = phases.problems
     moving = [x for x in found.ways[0].joints if not x.startswith("left")]
     still = [Boundary(end, velocity=dict.fromkeys(moving, 0.0)) for end in ("start", "end")]
@@ -200,7 +200,9 @@ def test_a_way_back_with_empty_hands_is_periodic_and_costs_less_than_with_rests(
     rests = PhasedProblem(
         [first.changed(constraints=[*others, *still]), last], phases.junctions, cycle=phases.cycle
     )
-    slower = kt.motion.predict_phases(rests, start=cyclic._start(lifted, rests), tolerance=1e-3)
+    slower = kt.motion.predict_phases(
+        rests, start=next(seeking.starts(rests, [], Budget(Search()))), tolerance=1e-3
+    )
     assert slower.solved_at_samples and found.prediction.objective < 0.998 * slower.objective
     weight = [75.0 + 10.0, 75.0]
     each = zip(found.ways, found.courses, found.prediction.parts, weight, strict=True)

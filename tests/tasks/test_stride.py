@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 import kinetree as kt
 from kinetree.cli import app
 from kinetree.gait_data.opensim import opensim_coordinates
-from kinetree.tasks.walking.stride import stride
 from kinetree.walking import Walking, walk, walker, walking_problem
 
 COARSE = {"points": 8, "nodes": (2, 2, 4, 4)}
@@ -18,7 +17,7 @@ UNEVEN = Walking(right_hand=8.0, strength={"left_knee": 0.7, "ankle": 0.9}, **CO
 
 @pytest.fixture(scope="module")
 def taken():
-    return stride(UNEVEN, max_iterations=1, progress=False)
+    return walk(UNEVEN, max_iterations=1, progress=False)
 
 
 def test_sides_that_differ_are_mirrored_in_the_second_step():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,17 +23,17 @@ from kinetree.documents.walking_problem import (
     supports,
 )
 from kinetree.errors import InputError
+from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
-from kinetree.motion.solvers.choice import SolverName
-from kinetree.motion.solvers.interface import Progress
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.tasks.checks import momentum_check, torque_check, torque_excess, unsupported_check
 from kinetree.tasks.ground import GroundReactions, ground_of
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.ground import LIGHT
-from kinetree.tasks.walking.task import Walking
+from kinetree.tasks.walking.task import USUAL, Walking
 from kinetree.tasks.walking.verified import Verified
 from kinetree.tasks.walking.walk import with_ground
 
@@ -81,46 +80,55 @@ class TwoStepWalk(Verified):
 
 
 def two_step_walk(
-    task: Walking | None = None,
-    *,
-    sharing: str = "zmp",
-    tolerance: float = 1e-3,
-    start: Any = None,
-    starts: int = 1,
-    seed: int = 0,
-    solver: SolverName = "auto",
-    max_iterations: int = 400,
-    time_limit: float | None = None,
-    progress: bool | Callable[[Progress], object] | None = None,
-    **changes: Any,
+    task: Walking | None = None, *, sharing: str = "zmp", start: Any = None, **changes: Any
 ) -> TwoStepWalk:
     """One step by the document's formulation: pelvis as root, two-step algorithm, six control points.
 
     ``task`` is a :class:`kinetree.walking.Walking`, of which size, speed, step, width, loads, strength,
-    phases and points count; ``changes`` are those of it. ``sharing`` in double support: "zmp" or "time". The
-    search begins at q = 0 unless a ``start`` is given. See docs/walking.md for how well six points walk.
+    phases and points count; ``changes`` are those of it, and options of `predict`. ``sharing`` in double
+    support: "zmp" or "time". The search begins at q = 0 unless a ``start`` is given. See docs/walking.md for
+    how well six points walk.
 
     >>> import kinetree as kt
     >>> kt.walking.two_step_problem()
     Problem('human': 228 variables, 1795 constraints, 3 segments of degree 3)
     """
-    begun = perf_counter()
     if task is not None and not isinstance(task, Walking):
         raise InputError(f"two_step_walk needs a Walking, got {task!r}")
-    task = (task or DOCUMENT).changed(**changes)
+    options, settings = divided(changes)
+    task, search = (task or DOCUMENT).changed(**settings), Search.of(options, USUAL)
     who = pedestrian(task)
-    problem = document_problem(task, who, sharing)
-    made = perf_counter()
-    if start is None:
-        start = np.array([0.0, task.duration]), np.zeros((2, who.person.n_dof))
-    prediction = predict(
-        problem, solver=solver, start=start, starts=starts, seed=seed, tolerance=tolerance,
-        max_iterations=max_iterations, time_limit=time_limit, progress=progress,
-    )  # fmt: skip
-    found = perf_counter()
-    checks = checked(who, prediction)
-    seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
-    return TwoStepWalk(who, prediction, sharing, checks, seconds)
+    found = seek(TwoStepSearch(who, sharing, start), search)
+    return TwoStepWalk(who, found.prediction, sharing, found.checks, found.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStepSearch(MotionTask[Pedestrian, Prediction]):
+    """The search for the document's step, on one mesh."""
+
+    who: Pedestrian
+    sharing: str
+    start: Any = None
+
+    @property
+    def mesh(self) -> Pedestrian:
+        """Who walks."""
+        return self.who
+
+    def problem(self, mesh: Pedestrian) -> Problem:
+        """The document's."""
+        return document_problem(mesh.task, mesh, self.sharing)
+
+    def starts(
+        self, problem: Problem, attempts: Sequence[Attempt[Pedestrian, Prediction]], budget: Budget
+    ) -> Iterator[Any]:
+        """The given motion, or standing upright."""
+        upright = np.array([0.0, self.who.task.duration]), np.zeros((2, self.who.person.n_dof))
+        yield upright if self.start is None else self.start
+
+    def checks(self, mesh: Pedestrian, prediction: Prediction) -> dict[str, Check]:
+        """All checks of the step."""
+        return checked(mesh, prediction)
 
 
 def checked(who: Pedestrian, prediction: Prediction) -> dict[str, Check]:

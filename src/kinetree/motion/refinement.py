@@ -7,7 +7,7 @@ follow the smooth stretches between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError, expect
-from kinetree.motion.options import BETWEEN_SAMPLES, checked_part
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
+from kinetree.motion.predict import solve
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.problem.sampling import spread
+from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
 from kinetree.motion.solvers.interface import Start
 from kinetree.motion.tightening import ROUNDS, bounded_values, tightened
 
@@ -28,6 +29,7 @@ FINE = 20  # points per segment between which nothing is looked for
 SHORT = 1.5  # segments: what is between opposite bounds for a shorter time is a switch
 APART = 0.25  # segments: knots nearer to an event than this make way
 SHARPER = 1e-2  # of the tolerance of the first solution
+SETTLES = 1e-3  # relative change of the objective below which knots are right and segments are doubled
 
 
 @dataclass(frozen=True)
@@ -59,34 +61,83 @@ def refine(
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
     >>> rest = [Boundary("start", [0.0, -2.0], 0.0), Boundary("end", [1.0, -1.0], 0.0)]
     >>> problem = Problem(kt.zoo.two_link(), objective=Time(), constraints=[*rest, TorqueLimits()])
-    >>> round(refine(predict(problem)).duration, 4)
+    >>> round(refine(kt.predict(problem)).duration, 4)
     0.3919
     """
     wanted = number(tolerance, "tolerance")
     if wanted <= 0.0 or type(rounds) is not int or rounds < 1:
         raise InputError(f"tolerance must be positive and rounds at least 1, got {tolerance} and {rounds!r}")
     expect(prediction, Prediction, "prediction", "what kinetree.predict gives")
-    problem = prediction.problem
-    degree = max(degree, problem.basis.degree)
-    segments = problem.basis.segments
-    between = checked_part(arguments.pop("between", BETWEEN_SAMPLES))
-    best, tight = prediction, {"tolerance": min(1e-8, SHARPER * wanted), **arguments}
-    for _ in range(rounds):
-        breaks = event_breaks(events(best), segments, degree)
-        finer = problem.changed(breaks=breaks, degree=degree, samples=samples)
-        found = predict(finer, start=best, between=None, **tight)
-        change = abs(found.objective - best.objective) / max(abs(best.objective), 1e-12)
-        found.seconds += best.seconds
-        if not found.solved_at_samples:
+    search = Search.of({"tolerance": min(1e-8, SHARPER * wanted), **arguments})
+    degree = max(degree, prediction.problem.basis.degree)
+    found = seek(KnotSearch(prediction, wanted, rounds, degree, samples), search, prediction)
+    best = found.prediction
+    if best is not prediction:
+        best.seconds = prediction.seconds + found.seconds["search"]
+    if search.between is None:
+        return best
+    return _tightened(best, search.between, ROUNDS, search.after(found.seconds["search"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """A mesh: the problem with its knots, and how many equal segments they were placed among."""
+
+    problem: Problem
+    segments: int
+
+
+@dataclass(frozen=True, eq=False)
+class KnotSearch(MotionTask[Knots, Prediction]):
+    """The search for better knots, from a motion on equal segments, until its objective is settled."""
+
+    known: Prediction
+    wanted: float
+    rounds: int
+    degree: int
+    samples: int
+
+    @property
+    def mesh(self) -> Knots:
+        """That of the motion to begin with."""
+        return Knots(self.known.problem, self.known.problem.basis.segments)
+
+    def problem(self, mesh: Knots) -> Problem:
+        """The problem with these knots."""
+        return mesh.problem
+
+    def starts(
+        self, problem: Problem, attempts: Sequence[Attempt[Knots, Prediction]], budget: Budget
+    ) -> Iterator[Prediction]:
+        """The best motion before."""
+        yield self._solved(attempts)[-1]
+
+    def options(self, search: Search, attempts: Sequence[Attempt[Knots, Prediction]]) -> Search:
+        """No samples between, which come in the end."""
+        return search.changed(between=None)
+
+    def finer(self, attempts: Sequence[Attempt[Knots, Prediction]]) -> Knots | None:
+        """Knots at the switching times of the best motion, with more segments while the objective changes."""
+        if len(attempts) > self.rounds:
+            return None
+        solved, last = self._solved(attempts), attempts[-1]
+        segments = last.mesh.segments
+        if len(attempts) > 1 and not last.solved:
             segments *= 2
-            continue
-        settled = change < wanted and best is not prediction
-        best = found
-        if settled:
-            break
-        if best is not prediction and change < 1e-3:
-            segments = min(2 * segments, 4 * problem.basis.segments)
-    return best if between is None else _tightened(best, between, ROUNDS, tight)
+        elif len(attempts) > 1:
+            before, best = solved[-2:]
+            change = abs(best.objective - before.objective) / max(abs(before.objective), 1e-12)
+            if change < self.wanted and before is not self.known:
+                return None
+            if change < SETTLES:
+                segments = min(2 * segments, 4 * self.known.problem.basis.segments)
+        breaks = event_breaks(events(solved[-1]), segments, self.degree)
+        finer = self.known.problem.changed(breaks=breaks, degree=self.degree, samples=self.samples)
+        return Knots(finer, segments)
+
+    def _solved(self, attempts: Sequence[Attempt[Knots, Prediction]]) -> list[Prediction]:
+        """The motion to begin with, and all that were found on better meshes."""
+        return [self.known, *(x.prediction for x in attempts[1:] if x.solved)]
 
 
 def tighten(
@@ -101,17 +152,19 @@ def tighten(
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
     >>> rest = [Boundary("start", [0.0, -2.0], 0.0), Boundary("end", [1.0, -1.0], 0.0)]
     >>> problem = Problem(kt.zoo.two_link(), objective=Time(), constraints=[*rest, TorqueLimits()])
-    >>> tighten(predict(problem)).max_violation < 1e-4
+    >>> tighten(kt.predict(problem)).max_violation < 1e-4
     True
     """
-    return _tightened(prediction, number(tolerance, "tolerance"), rounds, arguments)
+    return _tightened(prediction, number(tolerance, "tolerance"), rounds, Search.of(arguments))
 
 
-def _tightened(prediction: Prediction, allowed: float, rounds: int, arguments: dict[str, Any]) -> Prediction:
-    def search(problem: Problem, start: Start) -> Prediction:
-        return predict(problem, start=start, **{**arguments, "between": None})
+def _tightened(prediction: Prediction, allowed: float, rounds: int, search: Search) -> Prediction:
+    own = search.changed(between=None)
 
-    found = tightened(prediction, allowed, search, rounds)
+    def again(problem: Problem, start: Start) -> Prediction:
+        return solve(problem, start, own)
+
+    found = tightened(prediction, allowed, again, rounds)
     if found is not prediction:
         found.asked = {**found.asked, "between": prediction.asked.get("between")}
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
@@ -33,12 +33,15 @@ Motion = TypeVar("Motion", bound=Prediction | PhasedPrediction)
 class MotionTask(ABC, Generic[Mesh, Motion]):
     """A motion that is sought: problems on meshes, initial guesses, checks, and what to try next.
 
-    ``quick`` is the solver that "auto" begins with where another one follows; without it "auto" is that of
-    :func:`kinetree.predict`. Where a motion exceeds bounds between samples by more than ``tight`` in the end,
-    samples are added there. With ``adds_up`` iterations of a motion include those on coarser meshes.
+    ``quick`` is the solver that "auto" begins with where another one follows, with options ``own``, for at
+    most ``patience`` iterations; without it "auto" is that of :func:`kinetree.predict`. Where a motion
+    exceeds bounds between samples by more than ``tight`` in the end, samples are added there. With
+    ``adds_up`` iterations of a motion include those on coarser meshes.
     """
 
     quick: ClassVar[str | None] = None
+    own: ClassVar[Mapping[str, float] | None] = None
+    patience: ClassVar[int | None] = None
     tight: ClassVar[float | None] = None
     adds_up: ClassVar[bool] = False
 
@@ -52,20 +55,28 @@ class MotionTask(ABC, Generic[Mesh, Motion]):
         """The problem on a mesh."""
 
     @abstractmethod
-    def starts(self, attempts: Sequence[Attempt[Mesh, Motion]], budget: Budget) -> Iterator[Any]:
+    def starts(
+        self, problem: Any, attempts: Sequence[Attempt[Mesh, Motion]], budget: Budget
+    ) -> Iterator[Any]:
         """Initial guesses for the next mesh; each is used if those before it do not lead to a motion."""
 
-    @abstractmethod
     def checks(self, mesh: Mesh, prediction: Motion) -> dict[str, Check]:
-        """The checks of a motion by name."""
+        """The checks of a motion by name; none for one that only begins another search."""
+        return {}
 
     def finer(self, attempts: Sequence[Attempt[Mesh, Motion]]) -> Mesh | None:
         """The mesh to try after these attempts, or None if there is nothing to gain."""
         return None
 
     def options(self, search: Search, attempts: Sequence[Attempt[Mesh, Motion]]) -> Search:
-        """The options of the next attempt."""
-        return search
+        """The options of the next attempt: those of the quick solver, where it may be chosen."""
+        if self.quick is None or search.solver not in (AUTO, self.quick):
+            return search
+        own = search.options if search.options or self.own is None else self.own
+        if search.solver == self.quick or self.patience is None:
+            return search.changed(solver=self.quick, options=own)
+        most = min(search.max_iterations, self.patience)
+        return search.changed(solver=self.quick, options=own, max_iterations=most)
 
     def is_hopeless(self, prediction: Motion) -> bool:
         """Whether a search ended such that there seems to be no motion."""
@@ -92,6 +103,11 @@ class Budget:
     def is_over(self) -> bool:
         """Whether no time is left."""
         return self.search.is_over(self.seconds)
+
+    @property
+    def left(self) -> Search:
+        """The options with what is left of the time."""
+        return self.search.after(self.seconds)
 
     def solve(self, problem: Problem | PhasedProblem, start: Any, options: Search) -> Any:
         """The motion that solves a problem within the time that is left."""
@@ -125,6 +141,12 @@ class Attempt(Generic[Mesh, Motion]):
     def solved(self) -> bool:
         """Whether the motion is solved at its samples."""
         return self.prediction.solved_at_samples
+
+    @property
+    def parts(self) -> list[Prediction]:
+        """The motion of each phase."""
+        found: Prediction | PhasedPrediction = self.prediction
+        return [found] if isinstance(found, Prediction) else list(found.parts)
 
     @property
     def is_hopeless(self) -> bool:
@@ -188,7 +210,7 @@ class _Driver(Generic[Mesh, Motion]):
         if found is None:
             self._try(mesh)
         else:
-            self.attempts.append(Attempt(task, mesh, task.problem(mesh), None, found))
+            self.attempts.append(Attempt(task, mesh, _problem_of(found), None, found))
         self._refine()
         if self._try_other_solver():
             self._refine()
@@ -216,8 +238,11 @@ class _Driver(Generic[Mesh, Motion]):
         """One mesh, from one initial guess after another until one leads to a motion."""
         options = self.task.options(self.search, self.attempts)
         first: Attempt[Mesh, Motion] | None = None
-        for start in self.task.starts(self.attempts, self.budget):
-            attempt = self._attempt(mesh, start, options)
+        begun = perf_counter()
+        problem = self.task.problem(mesh)
+        self.preparing += perf_counter() - begun
+        for start in self.task.starts(problem, self.attempts, self.budget):
+            attempt = self._attempt(mesh, problem, start, options)
             first = attempt if first is None or attempt.solved else first
             if attempt.solved or self.budget.is_over:
                 break
@@ -226,11 +251,9 @@ class _Driver(Generic[Mesh, Motion]):
             first = replace(first, prediction=followed(self.attempts[-1].prediction, first.prediction))
         self.attempts.append(first)
 
-    def _attempt(self, mesh: Mesh, start: Any, options: Search) -> Attempt[Mesh, Motion]:
-        begun = perf_counter()
-        known = [x.problem for x in self.attempts if x.mesh is mesh]
-        problem = known[0] if known else self.task.problem(mesh)
-        self.preparing += perf_counter() - begun
+    def _attempt(
+        self, mesh: Mesh, problem: Problem | PhasedProblem, start: Any, options: Search
+    ) -> Attempt[Mesh, Motion]:
         if self.iterations and options.save is not None:
             options = options.changed(force=True)  # the file is that of the attempt before
         prediction = self.budget.solve(problem, start, options)
@@ -257,7 +280,7 @@ class _Driver(Generic[Mesh, Motion]):
         others = [x.name for x in chosen_solvers(AUTO, first.problem.program) if x.name != task.quick]
         options = task.options(search, ()).changed(max_iterations=search.max_iterations)
         options = search.changed(solver=others[0]) if others else options
-        self.other = self._attempt(first.mesh, first.start, options)
+        self.other = self._attempt(first.mesh, first.problem, first.start, options)
         self.attempts.append(self.other)
         return True
 
@@ -273,6 +296,10 @@ class _Driver(Generic[Mesh, Motion]):
             return cast(Motion, self.budget.solve(problem, start, options))
 
         tight = tightened(best.prediction, self.task.tight, again)
-        problem = tight.problem if isinstance(tight, Prediction) else tight.phases
-        better = replace(best, problem=problem, prediction=tight)
+        better = replace(best, problem=_problem_of(tight), prediction=tight)
         return better if better.passed else best
+
+
+def _problem_of(prediction: Prediction | PhasedPrediction) -> Problem | PhasedProblem:
+    """What a motion solves."""
+    return prediction.problem if isinstance(prediction, Prediction) else prediction.phases

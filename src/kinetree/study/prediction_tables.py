@@ -9,6 +9,7 @@ from pydantic import Field, create_model
 from kinetree.declare import Declaration, stored
 from kinetree.formats.file_values import Angle, Number
 from kinetree.formats.schema_parts import Table
+from kinetree.motion.options import Search
 from kinetree.study.tables import EACH, FUNCTION, LoadTable
 from kinetree.study.values import (
     KINDS,
@@ -18,13 +19,12 @@ from kinetree.study.values import (
     Names,
     NotNegative,
     Numbers,
-    Part,
     Positions,
     Positive,
-    Seed,
     Whole,
     choice,
     fields_of,
+    search_table,
 )
 
 OBJECTIVES = (
@@ -41,6 +41,7 @@ OBJECTIVES = (
     "terms",
 )
 SOLVERS = ("auto", "interior", "ipopt", "slsqp")
+SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit", "between")
 BEGINS = ("line", "random")
 BESIDE = ("closed_form", "lagrangian", "newton_euler")  # formulations with derivatives
 
@@ -166,28 +167,15 @@ class PhaseTable(MotionTable):
     )
 
 
-class PredictTable(MotionTable):
+class PredictTable(MotionTable, search_table(Search(), SOLVERS, SEARCH)):  # type: ignore[misc]
     """What is the best motion, and what it must satisfy."""
 
     objective: choice("objective", lambda: OBJECTIVES) = Field(  # type: ignore[valid-type]
         description=MotionTable.model_fields["objective"].description
     )
     phase: list[PhaseTable] = Field([], description="Consecutive phases, each a [[predict.phase]].")
-    solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
-        "auto", description=f"One of {', '.join(SOLVERS)}."
-    )
-    starts: Whole = Field(1, description="Number of starts; those after the first are random.")
-    seed: Seed = Field(0, description="Seed of the random starts.")
     begin: choice("begin", lambda: BEGINS) = Field(  # type: ignore[valid-type]
         "line", description='Initial guess: "line" from start to end, or "random".'
-    )
-    tolerance: Positive = Field(1e-6, description="Tolerance of optimality and relative violations.")
-    max_iterations: Whole = Field(1000, description="Limit on iterations.")
-    time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
-    between: Part = Field(
-        0.01,
-        description="Fraction of a bound by which it may be exceeded between samples before samples are "
-        "added there and the problem is solved again; false adds none.",
     )
     refine: bool = Field(
         False,

@@ -6,7 +6,8 @@ A check returns the value, or raises a ValueError that continues the sentence "s
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from kinetree.declare import Declaration, Parameter, stored
 from kinetree.errors import unknown_name
 from kinetree.formats.file_values import ANGLE, NUMBER, Matrix, Number, Vector, as_list, as_number
 from kinetree.formats.schema_parts import Table
+from kinetree.motion.options import TEXT, Search
 
 RATES = ("position", "velocity", "acceleration")
 PerJoint = float | list[float] | dict[str, float]
@@ -351,6 +353,21 @@ def _default(parameter: Parameter) -> Any:
     """The default; of several points, one is a list of points."""
     value = parameter.default
     return [value] if parameter.kind == "rows" and isinstance(value, list) else value
+
+
+def search_table(usual: Search, solvers: Sequence[str], names: Sequence[str]) -> Any:
+    """A table of options of a search, with the usual ones of a task as defaults."""
+    kinds = {
+        "solver": choice("solver", lambda: solvers), "starts": Whole, "seed": Seed, "tolerance": Positive,
+        "max_iterations": Whole, "time_limit": Positive | None, "between": Part,
+    }  # fmt: skip
+    texts = {x.name: x.metadata[TEXT].replace("None adds", "false adds") for x in fields(Search)}
+    texts["solver"] = f"One of {', '.join(solvers)}."
+    own: dict[str, Any] = {
+        name: (kinds[name], Field(getattr(usual, name), description=texts[name])) for name in names
+    }
+    about = "How a motion is sought."
+    return create_model("SearchTable", __base__=Table, __module__=__name__, __doc__=about, **own)
 
 
 def declared_table(key: str) -> Any:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from kinetree.errors import listed
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
+from kinetree.motion.predict import solve
 from kinetree.motion.problem.problem import Problem
 
-ROUGH, LONGEST = 1e-2, 80  # tolerance and iterations of a search that only asks whether there is a way
+ANY = Search(solver="interior", tolerance=1e-2, max_iterations=80, progress=False)  # whether there is a way
 BETWEEN = 1.0  # of a bound: a motion that exceeds it by more between samples is no way
 
 
@@ -54,6 +55,4 @@ def _is_way(tried: Prediction) -> bool:
 
 
 def _sought(problem: Problem, start: Any) -> Prediction:
-    return predict(
-        problem, start=start, tolerance=ROUGH, max_iterations=LONGEST, solver="interior", progress=False
-    )
+    return solve(problem, start, ANY)

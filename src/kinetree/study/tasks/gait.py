@@ -8,13 +8,13 @@ from pydantic import Field
 
 from kinetree.errors import InputError
 from kinetree.formats.file_values import Number
-from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.tasks import Task, Work
 from kinetree.study.tasks.predict import History
 from kinetree.study.tasks.walk import SOLVERS
-from kinetree.study.values import Gains, Limits, Positive, Whole, choice
+from kinetree.study.values import Gains, Limits, Positive, Whole, choice, search_table
+from kinetree.tasks.gaits.task import USUAL, Gait
 
 if TYPE_CHECKING:
     from kinetree.tasks.gaits.gait import PredictedGait
@@ -27,7 +27,7 @@ TRACKED = "tracked"
 OTHER = ("touchdown", "duty", TRACKED)
 
 
-class GaitTable(Table):
+class GaitTable(search_table(USUAL, SOLVERS, SEARCH)):  # type: ignore[misc]
     """How a legged robot goes: any mechanism with a floating root and contact points on its feet."""
 
     speed: Number = Field(0.4, description="Mean speed (m/s).")
@@ -69,12 +69,6 @@ class GaitTable(Table):
         description="Number of cycles or hops to simulate on the ground (a jump once), saved as "
         "RESULT_tracked.nc; 0: none.",
     )
-    tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
-    solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
-        "auto", description=f"One of {', '.join(SOLVERS)}."
-    )
-    max_iterations: Whole = Field(300, description="Limit on iterations.")
-    time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
 
 
 def prepare(work: Assignment) -> Work:
@@ -88,7 +82,6 @@ def prepare(work: Assignment) -> Work:
         return _leap(work, table, search)
     from kinetree.analysis.legged_stance import legged_stance
     from kinetree.tasks.gaits.problem import planned
-    from kinetree.tasks.gaits.task import Gait
 
     asked: dict[str, Any] = {x: y for x, y in dict(table).items() if x not in SEARCH + LEAPING + OTHER}
     asked["limits"] = asked["limits"] or {}

@@ -13,15 +13,15 @@ from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.tasks import Task, Work
 from kinetree.study.tasks.predict import History
-from kinetree.study.tasks.walk import PERSON_KEYS, SEARCH, SearchTable, person
-from kinetree.study.values import Whole, choice, declared_table
+from kinetree.study.tasks.walk import OPTIONS, PERSON_KEYS, SEARCH, SIMULATED, SOLVERS, person
+from kinetree.study.values import Whole, choice, declared_table, search_table
+from kinetree.tasks.lifting.task import USUAL, Lifting, described
 
 AGAIN = ("repetitions", "rest", "cycle")
-CYCLED = ("tolerance", "solver", "max_iterations", "time_limit", "simulated")
 CYCLES = ("lower", "return")
 
 
-class LiftTable(SearchTable, declared_table("lift")):  # type: ignore[misc]
+class LiftTable(search_table(USUAL, SOLVERS, OPTIONS), declared_table("lift")):  # type: ignore[misc]
     """How someone lifts a box; who it is are parameters of zoo = "human": sex, height and mass."""
 
     elsewhere: ClassVar[Mapping[str, str]] = PERSON_KEYS
@@ -32,13 +32,12 @@ class LiftTable(SearchTable, declared_table("lift")):  # type: ignore[misc]
         description="Lift and way back as one periodic motion: 'lower' with the box, 'return' without it for "
         "the next one; repetitions are cycles then (default: lifts by themselves).",
     )
-    max_iterations: Whole = Field(200, description="Limit on iterations.")
+    simulated: bool = SIMULATED
 
 
 def prepare(work: Assignment) -> Work:
     """The problem of one lift, made and checked before any search."""
     from kinetree.tasks.lifting.problem import lifter
-    from kinetree.tasks.lifting.task import Lifting, described
 
     table = work.tables.lift or LiftTable.model_validate({})
     work.check_samples()
@@ -65,8 +64,7 @@ def prepare(work: Assignment) -> Work:
         with work.origin.blamed("lift"):
             found = lift(task, progress=history, **search)
         if table.cycle is not None and found.solved:
-            again = {name: search[name] for name in CYCLED}
-            round_trip = cycle(found, table.cycle, progress=history, **again)
+            round_trip = cycle(found, table.cycle, progress=history, **search | {"starts": 1})
             return work.sampled(history.within(round_trip.to_result(table.repetitions)))
         if table.repetitions > 1 and found.solved:
             return work.sampled(repeat(found, table.repetitions, table.rest))

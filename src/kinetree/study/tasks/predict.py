@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kinetree.study.prediction_tables import EndStateTable, MotionTable, PhaseTable, PredictTable
 
 FUNCTION_OF = "s, q, qd, qdd, tau"  # arguments of the user's functions
-SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit", "between")
 
 
 def prepare(work: Assignment) -> Work:
@@ -41,6 +40,7 @@ def prepare(work: Assignment) -> Work:
         from kinetree.motion.predict import predict
         from kinetree.motion.problem.problem import Problem
         from kinetree.motion.refinement import refine
+        from kinetree.study.prediction_tables import SEARCH
 
         search: dict[str, Any] = {key: getattr(table, key) for key in SEARCH}
         search["progress"] = history = History(work.progress)

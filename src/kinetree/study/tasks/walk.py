@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.tasks import Task, Work
 from kinetree.study.tasks.predict import History
-from kinetree.study.values import Positive, Seed, Whole, choice, declared_table
+from kinetree.study.values import choice, declared_table, search_table
+from kinetree.tasks.walking.task import USUAL, Walking
 
 PERSON = ("sex", "height", "mass")
 PERSON_KEYS = {name: f"mechanism.parameters.{name}" for name in PERSON}
@@ -23,28 +23,15 @@ HOW = ("formulation", "sharing")
 SOUGHT = ("step_range", "speed_range", "double_range")
 
 
-class SearchTable(Table):
-    """How a motion of a person is sought."""
-
-    tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
-    starts: Whole = Field(1, description="Number of starts; those after the first are random.")
-    seed: Seed = Field(0, description="Seed of the random starts.")
-    solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
-        "auto", description=f"One of {', '.join(SOLVERS)}."
-    )
-    max_iterations: Whole = Field(400, description="Limit on iterations.")
-    time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
-    simulated: bool = Field(
-        False, description="Whether the checks include a forward simulation, which takes longer."
-    )
+OPTIONS = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit")  # of searches
+SIMULATED = Field(False, description="Whether the checks include a forward simulation, which takes longer.")
+SEARCH = (*OPTIONS, "simulated")
 
 
-SEARCH = tuple(SearchTable.model_fields)
-
-
-class WalkTable(SearchTable, declared_table("walk")):  # type: ignore[misc]
+class WalkTable(search_table(USUAL, SOLVERS, OPTIONS), declared_table("walk")):  # type: ignore[misc]
     """How someone walks; who it is are parameters of zoo = "human": sex, height and mass."""
 
+    simulated: bool = SIMULATED
     elsewhere: ClassVar[Mapping[str, str]] = PERSON_KEYS
     formulation: choice("formulation", lambda: FORMULATIONS) = Field(  # type: ignore[valid-type]
         "foot",
@@ -59,7 +46,6 @@ class WalkTable(SearchTable, declared_table("walk")):  # type: ignore[misc]
 def prepare(work: Assignment) -> Work:
     """The problem of one step, made and checked before any search."""
     from kinetree.tasks.walking.problem import walker
-    from kinetree.tasks.walking.task import Walking
 
     table = work.tables.walk or WalkTable.model_validate({})
     work.check_samples()

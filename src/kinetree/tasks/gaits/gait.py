@@ -205,7 +205,9 @@ class GaitSearch(MotionTask[GaitPlan, Prediction]):
         """One cycle."""
         return gait_problem(mesh)
 
-    def starts(self, attempts: Sequence[Attempt[GaitPlan, Prediction]], budget: Budget) -> Iterator[Any]:
+    def starts(
+        self, problem: Problem, attempts: Sequence[Attempt[GaitPlan, Prediction]], budget: Budget
+    ) -> Iterator[Any]:
         """Standing, moved along at the speed, then the motion on the mesh before."""
         if attempts:
             yield attempts[-1].prediction.t, attempts[-1].prediction.q

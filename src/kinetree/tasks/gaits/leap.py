@@ -191,12 +191,14 @@ class LeapSearch(MotionTask[Mesh, PhasedPrediction]):
         """All phases."""
         return leap_phases(self.plan, mesh)
 
-    def starts(self, attempts: Sequence[Attempt[Mesh, PhasedPrediction]], budget: Budget) -> Iterator[Any]:
+    def starts(
+        self, problem: PhasedProblem, attempts: Sequence[Attempt[Mesh, PhasedPrediction]], budget: Budget
+    ) -> Iterator[Any]:
         """Bent legs and a flight as of a stone, then the motion on the mesh before."""
         if attempts:
-            yield list(attempts[-1].prediction.parts)
+            yield attempts[-1].parts
         else:
-            yield leap_start(self.plan, self.problem(self.mesh))
+            yield leap_start(self.plan, problem)
 
     def checks(self, mesh: Mesh, prediction: PhasedPrediction) -> dict[str, Check]:
         """All checks of a leap."""

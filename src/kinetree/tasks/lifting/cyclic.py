@@ -7,10 +7,9 @@ near the lift and its reverse these two are the cheapest; on the way back for an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,11 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import body_velocities
 from kinetree.errors import InputError, shown, unknown_name
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
-from kinetree.motion.phased import predict_phases
 from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.search.start import given_motion
-from kinetree.motion.solvers.interface import Progress
+from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
 from kinetree.result.labeled import coordinates_of, labeled_dataset, variables_of
 from kinetree.result.records import Check
 from kinetree.result.result import Result
@@ -32,7 +31,7 @@ from kinetree.tasks.lifting.lift import Lift, joint_forces, with_forces
 from kinetree.tasks.lifting.problem import BOX, DOWN, UP, Lifter, lifter, lifting_problem
 from kinetree.tasks.lifting.repeated import checked_count
 from kinetree.tasks.lifting.search import FINER, REFINED
-from kinetree.tasks.lifting.task import MOST_POINTS, described
+from kinetree.tasks.lifting.task import MOST_POINTS, USUAL, described
 from kinetree.tasks.net_joints import with_net_joints
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.verified import Verified
@@ -40,6 +39,7 @@ from kinetree.tasks.walking.walk import with_ground
 
 LOWER, RETURN = "lower", "return"
 BACK = {LOWER: "lowers the box again", RETURN: "returns with empty hands for the next box"}
+Ways = tuple[Lifter, Lifter]
 RESTS = 1e-3  # m/s, of the box at floor and shelf
 REPEATS = 1e-3  # rad, rad/s, rad/s^2 beside 1 + its size: how the cycle goes on into the next
 
@@ -48,7 +48,7 @@ REPEATS = 1e-3  # rad, rad/s, rad/s^2 beside 1 + its size: how the cycle goes on
 class LiftCycle(Verified):
     """A cycle of lifting: who goes which way, the motion in two phases, and all checks by name."""
 
-    ways: tuple[Lifter, Lifter]
+    ways: Ways
     back: str
     prediction: PhasedPrediction
     checks: dict[str, Check]
@@ -96,48 +96,73 @@ class LiftCycle(Verified):
         )
 
 
-def cycle(
-    lift: Lift,
-    back: str = LOWER,
-    *,
-    tolerance: float = 1e-3,
-    solver: str = "auto",
-    max_iterations: int = 200,
-    time_limit: float | None = None,
-    simulated: bool = False,
-    progress: bool | Callable[[Progress], object] | None = None,
-) -> LiftCycle:
+def cycle(lift: Lift, back: str = LOWER, *, simulated: bool = False, **options: Any) -> LiftCycle:
     """The cheapest cycle of a lift with both hands and the way ``back``, begun with a lift that was found.
 
     ``back`` is "lower", with the box in the hands, or "return", without it, for the next one. Position,
     velocity and acceleration go on from the last instant to the first; both durations are found, unless the
-    lift's was given. ``simulated`` adds a forward simulation of both ways.
+    lift's was given. ``simulated`` adds a forward simulation of both ways; ``options`` are those of
+    `predict`.
 
     >>> import kinetree as kt
     >>> found = kt.lifting.cycle(kt.lifting.lift(box=5.0, shelf=0.7), back="return")
     >>> found.passed, len(found.prediction.durations)
     (True, 2)
     """
-    begun = perf_counter()
+    search = Search.of(options, USUAL, ("simulated",))
     _check(lift, back, simulated)
-    points = lift.lifter.task.points
-    search: dict[str, Any] = {
-        "tolerance": tolerance, "solver": solver, "max_iterations": max_iterations, "time_limit": time_limit,
-        "progress": progress,
-    }  # fmt: skip
-    for _ in range(REFINED + 1):
-        ways, phases = _phases(lift, back, points)
-        prediction = predict_phases(phases, start=_start(lift, phases), **search)
-        checks = _checked(ways, prediction)
-        points = round(FINER * points)
-        good = prediction.solved and all(x.passed for x in checks.values())
-        if good or not prediction.solved_at_samples or points > MOST_POINTS:
-            break
-    found = perf_counter()
+    found = seek(CycleSearch(lift, back), search)
+    ways, prediction, checks = found.attempt.mesh, found.prediction, found.checks
     if simulated and prediction.solved_at_samples:
-        checks["simulation"] = _worse([simulation(*x) for x in zip(ways, prediction.parts, strict=True)])
-    seconds = {"search": found - begun, "checks": perf_counter() - found}
-    return LiftCycle(ways, back, prediction, checks, seconds)
+        each = [simulation(*x) for x in zip(ways, prediction.parts, strict=True)]
+        checks = {**checks, "simulation": _worse(each)}
+    return LiftCycle(ways, back, prediction, checks, found.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class CycleSearch(MotionTask[Ways, PhasedPrediction]):
+    """The search for a cycle, from the lift and its reverse, on finer meshes where it fails a check."""
+
+    lift: Lift
+    back: str = LOWER
+
+    @property
+    def mesh(self) -> Ways:
+        """Who goes which way, with the segments of the lift."""
+        return self._ways(self.lift.task.points)
+
+    def problem(self, mesh: Ways) -> PhasedProblem:
+        """Both ways, each of which goes on into the other."""
+        on = Junction(
+            "acceleration", joints=[x for x in mesh[0].joints if not x.startswith("left_")]
+        )  # the left side follows, and so does the level box
+        return PhasedProblem([lifting_problem(who.task, who) for who in mesh], on, cycle=on)
+
+    def starts(
+        self, problem: PhasedProblem, attempts: Sequence[Attempt[Ways, PhasedPrediction]], budget: Budget
+    ) -> Iterator[Array]:
+        """The lift and its reverse."""
+        t, q = self.lift.prediction.t, self.lift.prediction.q
+        ways = zip(problem.problems, (q, q[::-1]), (t, t[-1] - t[::-1]), strict=True)
+        yield np.concatenate([one.program.reduced(given_motion(one, s, x)) for one, x, s in ways])
+
+    def checks(self, mesh: Ways, prediction: PhasedPrediction) -> dict[str, Check]:
+        """All checks of both ways."""
+        return _checked(mesh, prediction)
+
+    def finer(self, attempts: Sequence[Attempt[Ways, PhasedPrediction]]) -> Ways | None:
+        """More segments, until a cycle passes."""
+        last = attempts[-1]
+        points = round(FINER * last.mesh[0].task.points)
+        if last.passed or not last.solved or len(attempts) > REFINED or points > MOST_POINTS:
+            return None
+        return self._ways(points)
+
+    def _ways(self, points: int) -> Ways:
+        """Who goes which way."""
+        task = self.lift.task.changed(points=points)
+        up = replace(self.lift.lifter, task=task, part=UP)
+        return up, replace(up if self.back == LOWER else lifter(task.changed(box=0.0)), part=DOWN)
 
 
 def _check(lift: Any, back: Any, simulated: Any) -> None:
@@ -153,26 +178,7 @@ def _check(lift: Any, back: Any, simulated: Any) -> None:
         raise InputError(f"cycle needs a lift that was found, got {lift!r}")
 
 
-def _phases(lift: Lift, back: str, points: int) -> tuple[tuple[Lifter, Lifter], PhasedProblem]:
-    """Who goes which way, and the motion to be found."""
-    task = lift.task.changed(points=points)
-    up = replace(lift.lifter, task=task, part=UP)
-    down = replace(up if back == LOWER else lifter(task.changed(box=0.0)), part=DOWN)
-    on = Junction(
-        "acceleration", joints=[x for x in up.joints if not x.startswith("left_")]
-    )  # the left side follows, and so does the level box
-    problems = [lifting_problem(who.task, who) for who in (up, down)]
-    return (up, down), PhasedProblem(problems, on, cycle=on)
-
-
-def _start(lift: Lift, phases: PhasedProblem) -> Array:
-    """The lift and its reverse."""
-    t, q = lift.prediction.t, lift.prediction.q
-    ways = zip(phases.problems, (q, q[::-1]), (t, t[-1] - t[::-1]), strict=True)
-    return np.concatenate([problem.program.reduced(given_motion(problem, s, x)) for problem, x, s in ways])
-
-
-def _checked(ways: tuple[Lifter, Lifter], prediction: PhasedPrediction) -> dict[str, Check]:
+def _checked(ways: Ways, prediction: PhasedPrediction) -> dict[str, Check]:
     """The worse check of both ways by name, the box at rest, and how the cycle goes on into itself."""
     each = [checked(who, part) for who, part in zip(ways, prediction.parts, strict=True)]
     found = {name: _worse([x[name] for x in each]) for name in each[0]}

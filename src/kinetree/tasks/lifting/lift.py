@@ -20,8 +20,8 @@ from kinetree.result.variables import Variable
 from kinetree.tasks.ground import GroundReactions
 from kinetree.tasks.lifting.checks import joint_force, lift_ground, simulation
 from kinetree.tasks.lifting.problem import Lifter, lifter
-from kinetree.tasks.lifting.search import USUAL, LiftSearch
-from kinetree.tasks.lifting.task import Lifting, described
+from kinetree.tasks.lifting.search import LiftSearch
+from kinetree.tasks.lifting.task import USUAL, Lifting, described
 from kinetree.tasks.net_joints import with_net_joints
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.verified import Verified

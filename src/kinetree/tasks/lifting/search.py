@@ -13,7 +13,7 @@ from kinetree.errors import listed
 from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.seek import AUTO, Attempt, Budget, MotionTask
+from kinetree.motion.seek import Attempt, Budget, MotionTask
 from kinetree.motion.terms import JointCombination, ReactionLimit, TorqueLimits, ZeroMomentPoint
 from kinetree.result.records import Check
 from kinetree.tasks.checks import outside
@@ -23,7 +23,6 @@ from kinetree.tasks.lifting.problem import BOX, TRUNK, Lifter, lifter, lifting_p
 from kinetree.tasks.lifting.task import MOST_POINTS
 from kinetree.tasks.sampled import SampledMotion
 
-USUAL = Search(tolerance=1e-3, max_iterations=200)
 FINER, REFINED = 1.6, 2  # segments of a finer mesh relative to the one before; how many follow the first
 ROUGH = 1e-2  # tolerance of a lift that only begins another one
 PATIENT = 80  # iterations on a mesh before a finer one is tried
@@ -76,6 +75,7 @@ class LiftSearch(MotionTask[Lifter, Prediction]):
     """The search for a lift: what is not found on a mesh, or fails a check there, often is on a finer one."""
 
     quick: ClassVar[str | None] = "interior"
+    patience: ClassVar[int | None] = PATIENT
     tight: ClassVar[float | None] = TIGHT
 
     who: Lifter
@@ -90,7 +90,7 @@ class LiftSearch(MotionTask[Lifter, Prediction]):
         """The lift."""
         return lifting_problem(mesh.task, mesh)
 
-    def starts(self, attempts: Attempts, budget: Budget) -> Iterator[Any]:
+    def starts(self, problem: Problem, attempts: Attempts, budget: Budget) -> Iterator[Any]:
         """The given motion, or an easier lift, or the motion on the mesh before.
 
         Where that easier lift does not lead to a motion, the lift in the same duration may.
@@ -122,11 +122,9 @@ class LiftSearch(MotionTask[Lifter, Prediction]):
 
     def options(self, search: Search, attempts: Attempts) -> Search:
         """The quick solver if the choice is free, with few iterations where a finer mesh may follow."""
-        if search.solver != AUTO:
-            return search
-        most = search.max_iterations
+        options = super().options(search, attempts)
         last = len(attempts) >= REFINED
-        return search.changed(solver=self.quick, max_iterations=most if last else min(most, PATIENT))
+        return options.changed(max_iterations=search.max_iterations) if last else options
 
     def conflicts(self, attempt: Attempt[Lifter, Prediction], budget: Budget) -> list[str]:
         """The limits that prevent a lift."""

@@ -13,7 +13,9 @@ from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 from kinetree.model.zoo.human import BEHIND_ANKLE, TIP
+from kinetree.motion.options import Search
 
+USUAL = Search(tolerance=1e-3, max_iterations=200)
 HANDS = ("both", "right", "left")
 GRIP = 1.0  # of a hand's length from wrist to knuckles: where it holds
 FREE_TIME = (0.4, 6.0)  # s, between which a duration is sought

@@ -9,18 +9,19 @@ that, first on a coarse grid and then between the neighbors of the least (Brent'
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
-from kinetree.motion.problem.problem import Problem
+from kinetree.motion.seek import Attempt, Budget, Found, seek
+from kinetree.result.records import Check
 from kinetree.tasks.walking.checks import checked
-from kinetree.tasks.walking.conflict import first_step
-from kinetree.tasks.walking.problem import Walker, walker, walking_problem
+from kinetree.tasks.walking.problem import Walker, walker
+from kinetree.tasks.walking.search import Instants, NearStep, StepSearch
 from kinetree.tasks.walking.task import Walking
 
 APART = {"step": 0.08, "speed": 0.2, "double": 0.03}  # m, m/s, share: how far apart values are tried at most
@@ -46,13 +47,10 @@ class Sought:
     asked: Walking
     tried: dict[float, float]  # objective by share of double support
 
-    def again(self, more: Array, **search: Any) -> Prediction:
-        """The same with limits at further instants."""
-        task = self.asked.changed(double=self.walker.task.double_support, double_range=None)
-        return predict(walking_problem(task, self.walker, more=more), **search)
-
     def found_again(self, prediction: Prediction) -> Sought:
         """The same with a step that was found after this one."""
+        if prediction is self.prediction:
+            return self
         double = self.walker.task.double_support
         settled = self.asked.settled(**_values(self.asked, prediction), double=double)
         return replace(self, walker=walker(settled), prediction=prediction)
@@ -84,9 +82,40 @@ class Sought:
         return found
 
 
-def sought_step(task: Walking, start: Any, given: dict[str, Any]) -> Sought:
-    """The step that costs least among all lengths, speeds or double supports that are asked for."""
-    begun, search = perf_counter(), _Search(given)
+@dataclass(frozen=True, eq=False)
+class SoughtSearch(StepSearch):
+    """The search for a step that passes all checks from one whose length or speed was found."""
+
+    sought: Sought | None = None
+
+    def checks(self, mesh: Instants, prediction: Prediction) -> dict[str, Check]:
+        """All checks of the step with the length and speed that were found."""
+        assert self.sought is not None
+        return checked(self.sought.found_again(prediction).walker, prediction, simulated=self.simulated)
+
+    def conflicts(self, attempt: Attempt[Instants, Prediction], budget: Budget) -> list[str]:
+        """None: with bounds, limits are not given up one by one."""
+        return []
+
+
+def sought_step(
+    task: Walking, search: Search, start: Any = None, *, simulated: bool = False
+) -> tuple[Sought, Found[Instants, Prediction]]:
+    """The step that costs least among all lengths, speeds or double supports, and how its search ended."""
+    if search.save is not None:
+        raise InputError(f"walk: {' and '.join(task.sought)} are sought by many searches; none can be saved")
+    budget = Budget(search)
+    first = _least_cost(task, budget, start)
+    asked = task.changed(double=first.walker.task.double_support, double_range=None)
+    found = seek(SoughtSearch(asked, start, first.walker, simulated, first), budget.left, first.prediction)
+    found.prediction.asked = search.stated()
+    seconds = {"problem": 0.0, "search": budget.seconds - found.seconds["checks"]}
+    return first.found_again(found.prediction), replace(found, seconds=found.seconds | seconds)
+
+
+def _least_cost(task: Walking, budget: Budget, start: Any) -> Sought:
+    """The step that costs least, with limits at its own instants only."""
+    search = _Search(budget)
     seeking = _Seeking(task, search)
     double = task.settled().double_support
     found = seeking.at(double, _first(seeking.one(double), start, search))
@@ -95,24 +124,21 @@ def sought_step(task: Walking, start: Any, given: dict[str, Any]) -> Sought:
     elif task.speed_range is not None and task.double is None:
         double, found = seeking.agreeing(double, found)
     settled = task.settled(**_values(task, found), double=double)
-    found = replace(found, seconds=perf_counter() - begun)
+    found = replace(found, seconds=budget.seconds)
     return Sought(walker(settled), found, task, dict(seeking.costs))
 
 
 class _Search:
     """Searches one after another within one limit of time; after the first one from one start each."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        self.given, limit = dict(given), given.get("time_limit")
-        self.end = None if limit is None else perf_counter() + limit
+    def __init__(self, budget: Budget) -> None:
+        self.budget, self.starts = budget, budget.search.starts
 
-    def __call__(self, problem: Problem, start: Any) -> Prediction:
-        """The motion that solves a problem, from a start."""
-        if self.end is not None:
-            self.given["time_limit"] = max(self.end - perf_counter(), 1e-9)
-        found = first_step(problem, start, self.given)
-        self.given["starts"] = 1
-        return found
+    def __call__(self, task: Walking, start: Any) -> Prediction:
+        """The step of a task, from a start."""
+        found = seek(NearStep(task, start), self.budget.left.changed(starts=self.starts))
+        self.starts = 1
+        return found.prediction
 
 
 class _Seeking:
@@ -133,8 +159,8 @@ class _Seeking:
             return self.found[double]
         one, values = self.one(double), _values(self.task, near)
         if self.found:  # other instants are a way off, which is gone quickly while the duration is given
-            near = self.search(walking_problem(one.settled(**values)), near)
-        found = self.search(walking_problem(one), near) if one.sought else near
+            near = self.search(one.settled(**values), near)
+        found = self.search(one, near) if one.sought else near
         who = walker(self.task.settled(**_values(self.task, found), double=double))
         passed = found.solved and all(check.passed for check in checked(who, found).values())
         self.found[double], self.costs[double] = found, _cost(found) if passed else UNSOLVED
@@ -192,15 +218,13 @@ def _grid(name: str, low: float, high: float) -> Array:
 def _first(task: Walking, start: Any, search: _Search) -> Prediction:
     """The least of steps of given duration, from where the search begins to both bounds."""
     settled = task.settled(double=task.double_support)
-    who = walker(settled)
-    still = np.array([0.0, settled.duration]), np.zeros((2, who.mechanism.n_dof))
-    found = [search(walking_problem(settled, who), still if start is None else start)]
+    found = [search(settled, start)]
     for name, (low, high) in task.sought.items():
         here, grid = getattr(settled, name), _grid(name, low, high)
         for values in (grid[grid > here], grid[grid < here][::-1]):
             last = found[0]
             for value in values:
-                again = search(walking_problem(settled.changed(**{name: float(value)})), last)
+                again = search(settled.changed(**{name: float(value)}), last)
                 if again.solved_at_samples:
                     found.append(again)
                     last = again

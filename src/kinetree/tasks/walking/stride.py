@@ -8,7 +8,7 @@ their accelerations, and the second ends as the first begins.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from time import perf_counter
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
 from kinetree.analysis.rooting import change_root
 from kinetree.gait_data.ground import ground_variables
 from kinetree.model.human.joints import mirror_image
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction, phased_statistics
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.phased import predict_phases
 from kinetree.motion.problem.phases import Junction, PhasedProblem
+from kinetree.motion.seek import Budget, seek
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
@@ -30,17 +31,15 @@ from kinetree.tasks.ground import FEET
 from kinetree.tasks.net_joints import with_net_joints
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.checks import checked
-from kinetree.tasks.walking.conflict import first_found, first_step
-from kinetree.tasks.walking.finer import with_further_instants
 from kinetree.tasks.walking.ground import step_ground, step_wrenches
 from kinetree.tasks.walking.problem import ROOT, Walker, walker, walking_problem
-from kinetree.tasks.walking.task import Walking
+from kinetree.tasks.walking.search import Footsteps, Instants, NearStep
+from kinetree.tasks.walking.task import USUAL, Walking
 from kinetree.tasks.walking.verified import Verified
 
 CONTINUES = 1e-3  # rad, 1e-2 rad/s: what steps may differ by where they meet
 FREE = 1e-6  # relative to the weight: what the free pelvis may need
 ACROSS = np.array([1.0, -1.0, 1.0])
-USUAL: dict[str, Any] = {"solver": "auto", "max_iterations": 1000, "time_limit": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,51 +97,60 @@ def plain(task: dict[str, Any]) -> dict[str, Any]:
     return {name: list(x) if isinstance(x, tuple) else x for name, x in task.items()}
 
 
-def stride(task: Walking, *, simulated: bool = False, start: Any = None, **search: Any) -> Stride:
+def stride(task: Walking, search: Search = USUAL, start: Any = None, *, simulated: bool = False) -> Stride:
     """Two different steps, predicted from what someone with two equal sides would do."""
-    begun = perf_counter()
-    who = walker(task), walker(task.mirrored())
-    problems = [walking_problem(x.task, x, alone=True) for x in who]
-    on = Junction(
-        "acceleration",
-        joints=who[0].joints,
-        pairs=who[0].pairs,
-        mirrored=who[0].mirrored,
-    )
-    phases = PhasedProblem(problems, on, cycle=on)
-    made = perf_counter()
-    if start is None:
-        start = [_even(task, search)] * 2
-    prediction = first_found(predict_phases, phases, start, {**USUAL, **search})
-
-    def again(more: list[Array], **own: Any) -> PhasedPrediction:
-        finer = [walking_problem(x.task, x, alone=True, more=s) for x, s in zip(who, more, strict=True)]
-        return predict_phases(PhasedProblem(finer, on, cycle=on), **own)
-
-    prediction = with_further_instants(prediction, who, again, search)
-    found = perf_counter()
-    checks: dict[str, Check] = {}
-    for k, (one, part) in enumerate(zip(who, prediction.parts, strict=True)):
-        own = checked(one, part, simulated=simulated, alone=True)
-        checks |= {f"{name}_{'right' if k == 0 else 'left'}": check for name, check in own.items()}
-    gap = max((abs(x) for x in prediction.gaps.values()), default=0.0)
-    checks["goes_on"] = Check.within(
-        gap, CONTINUES, "rad, per s", "each step ends in the initial state of the other"
-    )
-    seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
-    return Stride(task, who, prediction, checks, seconds)
+    seeking = StrideSearch(task, start, simulated)
+    found = seek(seeking, search)
+    return Stride(task, seeking.walkers, found.prediction, found.checks, found.seconds)
 
 
-def _even(task: Walking, search: dict[str, Any]) -> Prediction:
-    """A step of someone whose sides are alike: half of what one hand carries in each, all strength."""
-    hands = 0.5 * (task.left_hand + task.right_hand)
-    both = {x: f for x, f in task.strength.items() if not x.startswith(("left", "right"))}
-    even = task.changed(left_hand=hands, right_hand=hands, strength=both)
-    who = walker(even)
-    first = np.array([0.0, even.duration]), np.zeros((2, who.mechanism.n_dof))
-    names = ("solver", "tolerance", "max_iterations", "progress")
-    own: dict[str, Any] = {name: search[name] for name in names if name in search}
-    return first_step(walking_problem(even, who), first, {**USUAL, **own})
+@dataclass(frozen=True, eq=False)
+class StrideSearch(Footsteps[PhasedPrediction]):
+    """The search for two different steps, each of which ends as the other begins."""
+
+    task: Walking
+    start: Any = None
+    simulated: bool = False
+
+    @cached_property
+    def walkers(self) -> tuple[Walker, Walker]:
+        """The person, and its mirror image."""
+        return walker(self.task), walker(self.task.mirrored())
+
+    def problem(self, mesh: Instants) -> PhasedProblem:
+        """Both steps, with limits at further instants."""
+        one = self.walkers[0]
+        on = Junction("acceleration", joints=one.joints, pairs=one.pairs, mirrored=one.mirrored)
+        steps = zip(self.walkers, mesh, strict=True)
+        problems = [walking_problem(x.task, x, alone=True, more=s) for x, s in steps]
+        return PhasedProblem(problems, on, cycle=on)
+
+    def first(self, budget: Budget) -> Any:
+        """The given motion, or twice the step of someone whose sides are alike.
+
+        That one carries half of the load in each hand and has all strength.
+        """
+        if self.start is not None:
+            return self.start
+        task = self.task
+        hands = 0.5 * (task.left_hand + task.right_hand)
+        both = {x: f for x, f in task.strength.items() if not x.startswith(("left", "right"))}
+        even = task.changed(left_hand=hands, right_hand=hands, strength=both)
+        own = budget.left.changed(starts=1, seed=0, save=None)
+        return [seek(NearStep(even), own).prediction] * 2
+
+    def checks(self, mesh: Instants, prediction: PhasedPrediction) -> dict[str, Check]:
+        """All checks of both steps, and that each goes on into the other."""
+        found: dict[str, Check] = {}
+        steps = zip(("right", "left"), self.walkers, prediction.parts, strict=True)
+        for side, who, part in steps:
+            own = checked(who, part, simulated=self.simulated, alone=True)
+            found |= {f"{name}_{side}": check for name, check in own.items()}
+        gap = max((abs(x) for x in prediction.gaps.values()), default=0.0)
+        found["goes_on"] = Check.within(
+            gap, CONTINUES, "rad, per s", "each step ends in the initial state of the other"
+        )
+        return found
 
 
 def _solved(prediction: PhasedPrediction) -> Check:

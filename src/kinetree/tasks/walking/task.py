@@ -12,7 +12,9 @@ from kinetree.algebra.arrays import number
 from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
+from kinetree.motion.options import Search
 
+USUAL = Search(tolerance=1e-3, max_iterations=400)
 DEGREE = float(np.pi / 180.0)
 SLOWEST, FASTEST = 0.3, 2.2  # m/s: slower is no gait with these phases, faster is running
 LONGEST = 1.15  # step over leg length: further apart the feet of a walker do not touch the ground

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
+from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
-from kinetree.motion.solvers.interface import Progress
+from kinetree.motion.seek import seek
 from kinetree.result.labeled import Unlabeled
 from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of, changed
@@ -22,14 +20,12 @@ from kinetree.result.variables import KNOWN, Variable
 from kinetree.tasks.ground import FEET, GroundReactions
 from kinetree.tasks.net_joints import with_net_joints
 from kinetree.tasks.sampled import SampledMotion
-from kinetree.tasks.walking.checks import checked
-from kinetree.tasks.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
-from kinetree.tasks.walking.finer import with_further_instants
 from kinetree.tasks.walking.ground import step_ground
-from kinetree.tasks.walking.problem import StepSchedule, Walker, walker, walking_problem
+from kinetree.tasks.walking.problem import StepSchedule, Walker, walker
+from kinetree.tasks.walking.search import StepSearch
 from kinetree.tasks.walking.sought import Sought, sought_step
 from kinetree.tasks.walking.stride import Stride, plain, stride
-from kinetree.tasks.walking.task import Walking
+from kinetree.tasks.walking.task import USUAL, Walking
 from kinetree.tasks.walking.verified import Verified
 
 
@@ -148,80 +144,33 @@ def with_ground(
 
 
 def walk(
-    task: Walking | None = None,
-    *,
-    tolerance: float = 1e-3,
-    start: Any = None,
-    starts: int = 1,
-    seed: int = 0,
-    solver: str = "auto",
-    max_iterations: int = 400,
-    time_limit: float | None = None,
-    simulated: bool = False,
-    progress: bool | Callable[[Progress], object] | None = None,
-    **changes: Any,
+    task: Walking | None = None, *, start: Any = None, simulated: bool = False, **changes: Any
 ) -> Walk | Stride:
-    """One step of a walking human, predicted from q = 0 and verified; ``changes`` are those of the task.
+    """One step of a walking human, predicted from q = 0 and verified.
 
-    Effort, accelerations, posture and torque rates are least; the trailing toes rest until they lift off,
-    the leading heel lands with speed and rolls on, the center of pressure keeps within the sole, friction
-    holds, torques keep within strength, and the next step mirrors this one. The search begins standing
-    upright unless a ``start`` is given, and with ``starts`` > 1 also at random motions. ``simulated`` adds a
-    forward simulation of the free human to the checks. Where left and right differ in strength or in what
-    hands carry, two different steps are predicted, a :class:`Stride`.
+    ``changes`` are those of the task, and options of `predict`. Effort, accelerations, posture and torque
+    rates are least; the trailing toes rest until they lift off, the leading heel lands with speed and rolls
+    on, the center of pressure keeps within the sole, friction holds, torques keep within strength, and the
+    next step mirrors this one. The search begins standing upright unless a ``start`` is given, and with
+    ``starts`` > 1 also at random motions. ``simulated`` adds a forward simulation of the free human to the
+    checks. Where left and right differ in strength or in what hands carry, two different steps are
+    predicted, a :class:`Stride`.
 
     >>> import kinetree as kt
     >>> kt.walking.Walking(speed=1.0, step=0.5).duration
     0.5
     """
-    begun = perf_counter()
     if task is not None and not isinstance(task, Walking):
         raise InputError(f"walk needs a Walking, got {shown(task)}")
-    task = (task or Walking()).changed(**changes)
+    options, settings = divided(changes)
+    task, search = (task or Walking()).changed(**settings), Search.of(options, USUAL)
     if not isinstance(simulated, bool):
         raise InputError(f"walk: simulated must be true or false, got {shown(simulated)}")
-    search: dict[str, Any] = {
-        "solver": solver, "starts": starts, "seed": seed, "tolerance": tolerance,
-        "max_iterations": max_iterations, "time_limit": time_limit, "progress": progress,
-    }  # fmt: skip
     if task.asymmetric:
-        return stride(task, simulated=simulated, start=start, **search)
+        return stride(task, search, start, simulated=simulated)
     if task.sought:
-        return _sought_walk(task, start, search, simulated=simulated)
-    who = walker(task)
-    problem = walking_problem(task, who)
-    made = perf_counter()
-    if start is None:
-        start = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
-    prediction = first_step(problem, start, search)
-
-    def again(more: list[Array], *, start: list[Prediction], **own: Any) -> Prediction:
-        return predict(walking_problem(task, who, more=more[0]), start=start[0], **own)
-
-    prediction = with_further_instants(prediction, [who], again, search)
-    found = perf_counter()
-    why: list[str] = []
-    if is_hopeless(prediction) or breaks_between(prediction, search, found - made):
-        prediction, why = infeasible(prediction), conflicts(who, start)
-    explained = perf_counter()
-    checks = checked(who, prediction, simulated=simulated)
-    seconds = {"problem": made - begun, "search": explained - made, "checks": perf_counter() - explained}
-    return Walk(who, prediction, checks, seconds, conflicts=tuple(why))
-
-
-def _sought_walk(task: Walking, start: Any, search: dict[str, Any], *, simulated: bool) -> Walk:
-    """A step whose length, speed or double support is sought, verified as it was found."""
-    begun = perf_counter()
-    sought = sought_step(task, start, search)
-    who = sought.walker
-
-    def again(more: list[Array], *, start: list[Prediction], **own: Any) -> Prediction:
-        return sought.again(more[0], start=start[0], **own)
-
-    prediction = with_further_instants(sought.prediction, [who], again, search)
-    if prediction is not sought.prediction:
-        sought = sought.found_again(prediction)
-    found = perf_counter()
-    checks = checked(sought.walker, prediction, simulated=simulated)
-    seconds = {"problem": 0.0, "search": found - begun, "checks": perf_counter() - found}
-    return Walk(sought.walker, prediction, checks, seconds, sought)
+        sought, found = sought_step(task, search, start, simulated=simulated)
+        return Walk(sought.walker, found.prediction, found.checks, found.seconds, sought)
+    seeking = StepSearch(task, start, walker(task), simulated)
+    found = seek(seeking, search)
+    return Walk(seeking.walker, found.prediction, found.checks, found.seconds, conflicts=found.conflicts)
