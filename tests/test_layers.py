@@ -26,6 +26,8 @@ FLOORS = (
     ("integrate",),
     ("trajectories",),
     ("control", "simulation", "motion"),
+    ("gradients",),
+    ("torch", "jax"),
     ("gait_data",),
     ("tasks",),
     ("documents",),

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,14 @@ import kinetree
 from kinetree.other_names import OF_OTHERS
 
 PACKAGE = Path(kinetree.__file__).parent
+FRAMEWORKS = ("torch", "jax")  # doors to what is not always installed
 MODULES = [
     "kinetree",
     *sorted(
         found.name
         for found in pkgutil.walk_packages(kinetree.__path__, "kinetree.")
         if not found.name.endswith("__main__")
+        and (found.name.removeprefix("kinetree.") not in FRAMEWORKS or find_spec(found.name.split(".")[1]))
     ),
 ]
 MAPPED = ("analysis", "errors", "model", "motion", "simulation")  # rooms whose every name the map has

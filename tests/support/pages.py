@@ -27,6 +27,7 @@ TITLE = re.compile(r'title="([^"]+)"')
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
 WIDTH = 100  # columns of the terminal
 LAST_PLACE = 1.5
+FRAMEWORKS = ("torch", "jax")
 
 
 def docs_script(name):
@@ -66,6 +67,13 @@ def blocks(page):
 
 def runnable(page):
     return any(block.language in ("python", "console") for block in blocks(page))
+
+
+def absent(page):
+    """Frameworks that a page imports and that are not installed here: they are not needed for tests."""
+    code = "\n".join(block.body for block in blocks(page) if block.language == "python")
+    imported = re.findall(r"^import (\w+)", code, re.M)
+    return [name for name in FRAMEWORKS if name in imported and importlib.util.find_spec(name) is None]
 
 
 # ---- running --------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Questions with exact first and second derivatives, as frameworks of automatic differentiation ask them."""
