@@ -21,6 +21,7 @@ FLOORS = (
     ("derivations",),
     ("dynamics",),
     ("analysis",),
+    ("codegen",),
     ("result",),
     ("verdicts",),
     ("integrate",),

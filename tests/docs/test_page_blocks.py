@@ -16,7 +16,7 @@ TOML = [
     for block in blocks(page)
     if block.language == "toml"
 ]
-KNOWN = {"console", "output", "python", "sh", "text", "toml", "xml"}
+KNOWN = {"c", "console", "output", "python", "sh", "text", "toml", "xml"}
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=short)

@@ -19,7 +19,8 @@ def test_what_is_known_is_not_recorded():
     cases = {
         "zero and one": (lambda x: [x[0] * 0.0 + 1.0 * x[1] - 0.0, x[0] / 1.0], {}),
         "constants": (lambda x: [2.0 * (x[0] * 3.0) + (4.0 - 1.0)], {"multiply": 1, "add": 1}),
-        "the same twice": (lambda x: [x[0] * x[1] + x[1] * x[0]], {"multiply": 1, "add": 1}),
+        "the same twice": (lambda x: [x[0] * x[1] + x[1] * x[0]], {"multiply": 2}),
+        "multiples": (lambda x: [0.5 * x[0] + 2.0 * x[0] - x[0] - 1.5 * x[0] + x[1]], {}),
         "not needed": (lambda x: [x[0] * x[1], x[0] + x[1]][:1], {"multiply": 1}),
         "opposites": (lambda x: [x[0] - x[1], x[1] - x[0]], {"subtract": 1, "negative": 1}),
         "signs": (lambda x: [x[0] - (x[1] * -3.0)], {"multiply": 1, "add": 1}),

@@ -52,7 +52,7 @@ def operation_counts(
     True
     >>> kuka = kt.zoo.kuka_kr5()
     >>> kt.analysis.operation_counts(kuka)[:3], kt.analysis.operation_counts(kuka, known_zeros=True)[:3]
-    ((627, 0, 537), (180, 0, 148))
+    ((627, 0, 537), (178, 0, 146))
     """
     expect_mechanism(mechanism)
     if known_zeros:

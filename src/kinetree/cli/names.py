@@ -36,6 +36,14 @@ def complete_model(incomplete: str) -> list[str]:
     return complete_zoo(incomplete) + complete_path(incomplete, tuple(SUFFIXES))
 
 
+def complete_code_functions(incomplete: str) -> list[str]:
+    """Functions that code is written for, after the last comma."""
+    text = (PACKAGE / "dynamics" / "tapes.py").read_text(encoding="utf-8")
+    names = [*re.findall(r'TapedQuestion\(\s+"(\w+)"', text), "jacobian:"]
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+
 def complete_package(incomplete: str) -> list[str]:
     """Names of installed packages."""
     from kinetree.formats.installed import distribution_names

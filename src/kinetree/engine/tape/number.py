@@ -1,8 +1,9 @@
 """The number that records: arithmetic with it writes a tape of operations, each of them once.
 
 What is known is not recorded: constants are folded, products with 0 and 1 and sums with 0 dropped, signs
-moved outward until a sum takes them in. Equal operations on equal numbers are one. Sums and products are not
-regrouped, so that what a tape gives agrees with the kernel to rounding.
+moved outward until a sum takes them in. Equal operations on equal numbers are one, and multiples of one
+number are added as such. Otherwise sums and products are not regrouped: a tape agrees with the kernel to
+rounding.
 """
 
 from __future__ import annotations
@@ -87,14 +88,19 @@ class RecordingNumber:
         name, *operands = self.operation
         return RecordingNumber(self.tape, operands[0]) if name == "negative" else None
 
-    def _constant_factor(self) -> tuple[float, RecordingNumber] | None:
-        """k and x, if it is k x."""
+    def _multiple(self) -> tuple[float, RecordingNumber]:
+        """k and x of a number k x; 1 and itself if there is no such constant."""
         name, *operands = self.operation
         if name == "multiply":
             kind, *value = self.tape.operations[operands[0]]
             if kind == CONSTANT:
                 return value[0], RecordingNumber(self.tape, operands[1])
-        return None
+        return 1.0, self
+
+    def _joined(self, other: RecordingNumber, sign: float) -> Any:
+        """k x +- l x as one product; None if these are not multiples of the same number."""
+        (k, x), (m, y) = self._multiple(), other._multiple()
+        return x * (k + sign * m) if x.index == y.index else None
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, RecordingNumber):
@@ -104,6 +110,9 @@ class RecordingNumber:
             return -(a + b) if b is not None else other - a
         if b is not None:
             return self - b
+        joined = self._joined(other, 1.0)
+        if joined is not None:
+            return joined
         first, second = (self, other) if self.index <= other.index else (other, self)
         return self.tape.record("add", first, second)
 
@@ -117,6 +126,9 @@ class RecordingNumber:
             return self + b
         if a is not None:
             return -(a + other)
+        joined = self._joined(other, -1.0)
+        if joined is not None:
+            return joined
         known = self.tape.reversed_known(self, other)
         return -known if known is not None else self.tape.record("subtract", self, other)
 
@@ -146,9 +158,9 @@ class RecordingNumber:
             return 0.0
         if k == 1.0:
             return self
-        known = self._constant_factor()
-        if known is not None:
-            return known[1]._times(known[0] * k)
+        factor, x = self._multiple()
+        if x is not self:
+            return x._times(factor * k)
         return self.tape.record("multiply", k, self)
 
     def __truediv__(self, other: Any) -> Any:

@@ -45,21 +45,21 @@ class Recording:
                 found[name] = found.get(name, 0) + 1
         return found
 
-    def evaluate(self, *rows: Any) -> list[Array]:
-        """The outputs (..., size) for inputs (..., size), in the interpreter."""
+    def evaluate(self, *rows: Any, kind: Any = np.float64) -> list[Array]:
+        """The outputs (..., size) for inputs (..., size), in the interpreter, in numbers of a kind."""
         values: list[Any] = []
-        inputs = [np.asarray(row, dtype=np.float64) for row in rows]
+        inputs = [np.asarray(row, dtype=kind) for row in rows]
         for name, *operands in self.operations:
             if name == INPUT:
                 values.append(inputs[operands[0]][..., operands[1]])
             elif name == CONSTANT:
-                values.append(np.float64(operands[0]))
+                values.append(kind(operands[0]))
             else:
                 values.append(_FUNCTIONS[name](*(values[k] for k in operands)))
         batch = np.broadcast_shapes(*(row.shape[:-1] for row in inputs))
         found = []
         for output in self.outputs:
-            result = np.empty((*batch, len(output)))
+            result = np.empty((*batch, len(output)), kind)
             for place, k in enumerate(output):
                 result[..., place] = values[k]
             found.append(result)

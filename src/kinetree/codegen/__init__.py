@@ -1,0 +1,1 @@
+"""Source code for one mechanism, to be taken to other machines."""
