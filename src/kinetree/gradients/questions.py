@@ -167,7 +167,7 @@ class MassMatrix:
 
 
 @dataclass(frozen=True)
-class Pose:
+class BodyPose:
     """Position and rotation (by rows) of a place on a body, as a row of 12.
 
     Columns of the rotation are positions of points relative to the origin, and the gradient of f . x of a
@@ -215,12 +215,12 @@ class Pose:
         return stiffness(None) - stiffness(loads)
 
 
-def pose_of(mechanism: Mechanism, name: str) -> Pose:
+def pose_of(mechanism: Mechanism, name: str) -> BodyPose:
     """The pose of a body or a frame, by its name."""
     body, place = mechanism.place_of(name)
     if body == WORLD:
         raise InputError(f"'{name}' is fixed to the world, so that its pose has no derivatives")
-    return Pose(mechanism, body, place)
+    return BodyPose(mechanism, body, place)
 
 
 def all_bends(question: SmoothQuestion, *rows: Array) -> Array:
