@@ -47,6 +47,23 @@ class Doors:
             qd[:, _axes(ball)] = turns.rates(angles, w)
         return q, qd
 
+    def targets(self, q: Array) -> Array:
+        """Targets of servos (k, n) from coordinates: of balls the vector parts of quaternions."""
+        found = np.array(q)
+        for ball in self.balls:
+            u = quaternion_of_turns(ball.axes, q[:, _axes(ball)])
+            found[:, _axes(ball)] = np.where(u[:, :1] < 0.0, -u[:, 1:], u[:, 1:])
+        return found
+
+    def gains(self, gains: Array) -> Array:
+        """Gains (k, n) about the axes of the body of balls, from those about the axes of its angles."""
+        found = np.array(gains)
+        for ball in self.balls:
+            share = ball.axes**2
+            share = share / np.maximum(share.sum(axis=0), 1e-9)
+            found[:, _axes(ball)] = gains[:, _axes(ball)] @ share
+        return found
+
     def torques(self, x: Array, tau: Array) -> Array:
         """Moments in body axes in place of torques about the three angles of ball joints, (k, n)."""
         given = [ball for ball in self.balls if tau[:, _axes(ball)].any()]

@@ -41,7 +41,7 @@ PRESET = {
     "stiffness": 50.0,
     "fastest": 1e6,
 }
-BUDGET = {"midpoint": 1, "sweeps": 4, "cycles": 40}
+BUDGET = {"midpoint": 1, "sweeps": 4, "cycles": 30}
 CoordinatesKind = Literal["mechanism", "quaternion"]
 
 
@@ -140,6 +140,7 @@ class Stepper:
         self._view = (np.zeros((count, n)), np.zeros((count, n)))  # coordinates of all axes as last shown
         self._fresh = False
         self._set_gains(kp, kd)
+        self._target[:count] = self._doors.targets(self._on_axes(np.zeros((count, mechanism.n_dof))))
         audit = tables.parts["state_audit"]
         self._audit = self._state[:, audit]
         self._audit[count:, CAUSE] = IDLE
@@ -211,7 +212,7 @@ class Stepper:
         tau = None if torque is None else self._per_state(torque, "torque", count)
         aim = None if target is None else self._per_state(target, "target", count)
         if aim is not None:
-            self._target[:count] = self._on_axes(aim)
+            self._target[:count] = self._doors.targets(self._on_axes(aim))
         self._torque[:count] = 0.0
         if tau is not None:
             given = self._spread(tau)
@@ -346,21 +347,16 @@ class Stepper:
 
     def _set_gains(self, kp: Any, kd: Any) -> None:
         n, tree = self.mechanism.n_dof, self.mechanism.tree
-        inner = [ball.axis + k for ball in self._doors.balls for k in range(3)]
         for name, gain, first in (("kp", kp, 0), ("kd", kd, tree.n)):
             if isinstance(gain, Mapping) or np.ndim(gain) > 0:
                 given = self._spread(self._per_state(gain, name, self.batch or 1))
             else:
                 x = number(gain, name)
                 given = np.full((self.batch or 1, tree.n), x)
-                given[:, inner] = 0.0
                 given[:, _floating(self.mechanism)] = 0.0
             if (given < 0.0).any():
                 raise InputError(f"{name} must be >= 0, got {given.min():g}")
-            if given[:, inner].any():
-                joint = next(x.name for x in self._doors.balls if given[:, x.axis : x.axis + 3].any())
-                raise InputError(f"{name} of joint '{joint}' must be 0: its position is a quaternion inside")
-            self._gains[: self.batch or 1, first : first + tree.n] = given
+            self._gains[: self.batch or 1, first : first + tree.n] = self._doors.gains(given)
 
 
 def _floating(mechanism: Mechanism) -> list[int]:

@@ -26,6 +26,7 @@ from kinetree.simulation.compiled.step_memory import (
 )
 
 SOFTEST, STIFFEST = 1.0, 1e6  # bounds of the stiffness of Newton's law of projection
+LATE = 8
 GROWTH, SHRINK = 8.0, 0.1  # of that stiffness after steps that are taken, or not
 
 
@@ -171,6 +172,30 @@ def go_back(memory, head, n, count, n_rows, better):
         rows.l[r] = chosen(better, rows.l[r], rows.old[r])
 
 
+@inline
+def half_way(memory, head, n, count, n_rows, where):
+    """Impulses and z half way back to those remembered, where wanted; the cones of friction are convex."""
+    contacts, rows = (
+        fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
+    z, old = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_old[0])
+    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    for i in range(n):
+        z.x[i] = chosen(where, 0.5 * (z.x[i] + old.x[i]), z.x[i])
+    for m in range(count):
+        k = active.k[m]
+        l, o = contacts.l[k], contacts.old[k]
+        contacts.l[k] = (
+            chosen(where, 0.5 * (l[0] + o[0]), l[0]),
+            chosen(where, 0.5 * (l[1] + o[1]), l[1]),
+            chosen(where, 0.5 * (l[2] + o[2]), l[2]),
+        )
+    for m in range(n_rows):
+        r = near.k[m]
+        rows.l[r] = chosen(where, 0.5 * (rows.l[r] + rows.old[r]), rows.l[r])
+
+
 @part
 def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     """1 + sum Y C Y^T on the axes that are touched, and the right-hand side."""
@@ -296,7 +321,7 @@ def solve(memory, head, count, n_rows, n_touched, alive):
         sweep(memory, head, count, n_rows, turn, live, none)
         turn += 1
     off = residual(memory, head, count, n_rows)
-    for _ in range(head.cycles[0]):
+    for cycle in range(head.cycles[0]):
         live = where_less(tolerance, off, live, 0.0)
         if not any_positive(live):
             break
@@ -306,13 +331,22 @@ def solve(memory, head, count, n_rows, n_touched, alive):
         newton_apply(memory, head, count, n_rows)
         now = residual(memory, head, count, n_rows)
         better = where_less(now, off, live, 0.0)
+        for _ in range(2):
+            if not any_positive(live - better):
+                break
+            half_way(memory, head, n, count, n_rows, live - better)
+            again = residual(memory, head, count, n_rows)
+            improved = where_less(again, off, live - better, 0.0)
+            better, now = better + improved, chosen(improved, again, now)
         go_back(memory, head, n, count, n_rows, better)
         stiffness = chosen(better, smaller(GROWTH * stiffness, STIFFEST), larger(SHRINK * stiffness, SOFTEST))
         plain = chosen(better, 0.0, live)
+        if cycle >= LATE and cycle % 4 != 0:
+            plain = live
         now = chosen(better, now, off)
         live = where_less(tolerance, now, live, 0.0)
         if any_positive(live):
-            for _ in range(2):
+            for _ in range(2 if cycle < LATE else 2 * (cycle - LATE + 2)):
                 sweep(memory, head, count, n_rows, turn, live, plain)
                 turn += 1
             off = residual(memory, head, count, n_rows)

@@ -24,6 +24,8 @@ from kinetree.kernels.ground import (
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.number import LANES, any_positive, magnitude, square_root, where_less
 from kinetree.kernels.stepping import (
+    ALONE,
+    BALL,
     JOINT,
     MOVING,
     NUMBERS,
@@ -314,25 +316,48 @@ def touched_axes(memory, head):
     return count
 
 
+@inline
+def servo_errors(memory, head, error):
+    """From the coordinates to the targets of servos; of a ball twice the vector part of the quaternion.
+
+    A ball's target are the three last numbers of a unit quaternion whose first is not negative.
+    """
+    tree, joints, work, q, v = views(memory, head)
+    aim = fields(memory, NUMBERS, LANES, head.aim[0])
+    for i in range(head.n[0]):
+        at = joints.at[i]
+        if joints.role[i] == ALONE:
+            error.x[i] = aim.x[i] - q.x[at]
+        elif joints.role[i] == BALL:
+            w, x, y, z = q.x[at], q.x[at + 1], q.x[at + 2], q.x[at + 3]
+            a, b, c = aim.x[i], aim.x[i + 1], aim.x[i + 2]
+            d = square_root(larger(1.0 - (a * a + b * b + c * c), 0.0))
+            turn = where_less(w * d + x * a + y * b + z * c, 0.0, -2.0, 2.0)
+            error.x[i] = turn * (w * a - x * d - y * c + z * b)
+            error.x[i + 1] = turn * (w * b + x * c - y * d - z * a)
+            error.x[i + 2] = turn * (w * c - x * b + y * a - z * d)
+
+
 @part
 def free_motion(memory, head):
     """A = U D U^T, and z = D^1/2 U^T v + D^-1/2 U^-1 dt f, in ``z``."""
     tree, joints, work, q, v = views(memory, head)
     n, dt, half = head.n[0], head.dt[0], head.half[0]
     pairs, bias = fields(memory, PAIRS, LANES, head.pairs[0]), fields(memory, NUMBERS, LANES, head.bias[0])
-    tau, aim = fields(memory, NUMBERS, LANES, head.tau[0]), fields(memory, NUMBERS, LANES, head.aim[0])
+    tau = fields(memory, NUMBERS, LANES, head.tau[0])
     kp, kd = fields(memory, NUMBERS, LANES, head.kp[0]), fields(memory, NUMBERS, LANES, head.kd[0])
     x, mid = fields(memory, NUMBERS, LANES, head.x[0]), fields(memory, NUMBERS, LANES, head.mid[0])
     z, later = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.bias_mid[0])
     root = fields(memory, NUMBERS, LANES, head.root[0])
     inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
     mass_pairs(tree, work, pairs)
+    servo_errors(memory, head, later)
     for i in range(n):
         place = q.x[joints.at[i]]
         k, c = kp.x[i] + tree.stiffness[i], kd.x[i] + tree.viscous[i]
         at = tree.first[i]
         pairs.M[at] = pairs.M[at] + dt * (c + half * k)
-        pull = kp.x[i] * (aim.x[i] - place) + tree.stiffness[i] * (tree.rest[i] - place)
+        pull = kp.x[i] * later.x[i] + tree.stiffness[i] * (tree.rest[i] - place)
         x.x[i] = dt * (tau.x[i] - bias.x[i] + pull - (half * k + c) * v.x[i])
     factor(tree, n, pairs)
     for i in range(n):
