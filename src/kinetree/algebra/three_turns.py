@@ -80,6 +80,23 @@ class ThreeTurns:
         found[1] -= offset
         return found
 
+    def all_angles(self, R: Array, near: Array) -> Array:
+        """`angles` of rotations (k, 3, 3), each near others (k, 3)."""
+        A, C, offset = self._frames
+        S = A.T @ R @ C
+        start = near + np.array([0.0, offset, 0.0])
+        one = np.empty_like(start)
+        one[:, 0] = np.arctan2(S[:, 1, 0], -S[:, 2, 0])
+        T = _turn(AXES["X"], -one[:, 0]) @ S
+        one[:, 1], one[:, 2] = np.arctan2(-T[:, 2, 0], T[:, 0, 0]), np.arctan2(-T[:, 1, 2], T[:, 1, 1])
+        other = np.stack([one[:, 0] + np.pi, -one[:, 1], one[:, 2] + np.pi], axis=-1)
+        one, other = _unwrapped(one, start), _unwrapped(other, start)
+        farther = ((one - start) ** 2).sum(axis=-1) > ((other - start) ** 2).sum(axis=-1)
+        found: Array = np.where(farther[:, None], other, one) - np.array([0.0, offset, 0.0])
+        for k in np.flatnonzero(np.hypot(S[:, 1, 0], S[:, 2, 0]) < LOCKED):
+            found[k] = self.angles(R[k], near[k])
+        return found
+
     def rate_matrix(self, angles: Array) -> Array:
         """E with angular velocity = E rates, (..., 3, 3)."""
         a, b, c = self.axes

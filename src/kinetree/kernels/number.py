@@ -60,6 +60,16 @@ def square_root(x):
     return np.sqrt(x)
 
 
+def magnitude(x):
+    """|x| of a real number."""
+    return np.abs(x)
+
+
+def any_positive(x):
+    """Whether a number is positive in any of the states that it stands for: what loops may end by."""
+    return bool(np.any(np.asarray(x) > 0.0))
+
+
 def nothing(row):
     """An empty row of numbers like the given one, for inputs and outputs that are not wanted."""
     return row[:0]

@@ -8,7 +8,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
 from kinetree.engine.lanes.number import INLINE, INT32, INT64, LaneType, constant, llvm_type, splat
-from kinetree.kernels.number import arctan, sign, sincos, square_root, where_less
+from kinetree.kernels.number import any_positive, arctan, magnitude, sign, sincos, square_root, where_less
 
 lanewise = register_jitable(**INLINE)
 NEAR = 1e6  # up to here angles are reduced by subtraction
@@ -238,16 +238,19 @@ def _arctan(x):
     return one_by_one
 
 
-@overload(square_root, jit_options={"no_cpython_wrapper": True}, strict=False)
+_root = _unary("sqrt")
+
+
+@overload(square_root, jit_options=INLINE, strict=False)
 def _square_root(x):
-    if not isinstance(x, LaneType):
-        return lambda x: math.sqrt(x)
-    lanes = x.lanes
+    return lambda x: _root(x)
 
-    def one_by_one(x):
-        root = x
-        for k in range(lanes):
-            root = _with_lane(root, k, math.sqrt(_lane(x, k)))
-        return root
 
-    return one_by_one
+@overload(magnitude, jit_options=INLINE, strict=False)
+def _magnitude(x):
+    return lambda x: _abs(x)
+
+
+@overload(any_positive, jit_options=INLINE, strict=False)
+def _any_positive(x):
+    return lambda x: _any_above(x, 0.0)

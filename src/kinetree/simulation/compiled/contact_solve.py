@@ -1,0 +1,355 @@
+"""The impulses of a step: sweeps over contacts and rows of joints, then Newton's method on the exact law.
+
+With A = U D U^T, z = D^1/2 U^T v and Y = D^-1/2 U^-1 J^T, speeds along a row are J v = Y . z and an impulse l
+changes z by Y l; Y is zero but for the axes that carry the row. Newton's method on l = P(l - r (u - target))
+needs (1 + sum Y C Y^T) dz, which has the sparsity of the mass matrix where nothing but the ground is
+touched, and is not symmetric where contacts slide. All that is done in a lane depends on that lane alone.
+"""
+
+from __future__ import annotations
+
+from kinetree.engine.door import inline, part
+from kinetree.engine.lanes import fields
+from kinetree.kernels.coulomb import chosen, larger, law_slope, one_contact, plain_step, projected, smaller
+from kinetree.kernels.number import LANES, any_positive, magnitude, square_root, where_less
+from kinetree.kernels.stepping import NUMBERS
+from kinetree.simulation.compiled.step_memory import (
+    BOUND_ROW,
+    CANDIDATE,
+    CONTACT_ROW,
+    FILL,
+    JOINT_ROW,
+    LINK,
+    LIST,
+    REACH,
+    TRIPLE,
+)
+
+SOFTEST, STIFFEST = 1.0, 1e6  # bounds of the stiffness of Newton's law of projection
+LATE = 8
+GROWTH, SHRINK = 8.0, 0.1  # of that stiffness after steps that are taken, or not
+
+
+@inline
+def speed_of(links, chain, y, first, count, z):
+    """Velocity of a contact along its three directions."""
+    n, t, u = 0.0 * z.x[0], 0.0 * z.x[0], 0.0 * z.x[0]
+    for e in range(count):
+        s, w = z.x[links.axis[chain + e]], y.y[first + e]
+        n, t, u = n + w[0] * s, t + w[1] * s, u + w[2] * s
+    return n, t, u
+
+
+@inline
+def act(links, chain, y, first, count, z, d):
+    """z += Y d."""
+    for e in range(count):
+        i, w = links.axis[chain + e], y.y[first + e]
+        z.x[i] = z.x[i] + w[0] * d[0] + w[1] * d[1] + w[2] * d[2]
+
+
+@inline
+def row_speed(links, chain, y, first, count, z):
+    """Speed along a row of joints."""
+    u = 0.0 * z.x[0]
+    for e in range(count):
+        u = u + y.x[first + e] * z.x[links.axis[chain + e]]
+    return u
+
+
+@inline
+def row_act(links, chain, y, first, count, z, d):
+    """z += y d."""
+    for e in range(count):
+        i = links.axis[chain + e]
+        z.x[i] = z.x[i] + y.x[first + e] * d
+
+
+@part
+def sweep(memory, head, count, n_rows, turn, live, plain):
+    """One pass over all contacts and rows, each solved exactly, or where ``plain`` by a projected step."""
+    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
+    y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
+    active = fields(memory, LIST, 1, head.active[0])
+    mixed = any_positive(plain)
+    for m in range(count):
+        k = active.k[m] if turn % 2 == 0 else active.k[count - 1 - m]
+        chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
+        u, l, G = speed_of(links, chain, y, first, size, z), contacts.l[k], contacts.G[k]
+        target, mu = contacts.target[k], contacts.mu[k]
+        new = one_contact(l, G, contacts.I[k], u, target, mu)
+        if mixed:
+            other = plain_step(l, G, u, target, mu)
+            new = (
+                chosen(plain, other[0], new[0]),
+                chosen(plain, other[1], new[1]),
+                chosen(plain, other[2], new[2]),
+            )
+        new = chosen(live, new[0], l[0]), chosen(live, new[1], l[1]), chosen(live, new[2], l[2])
+        contacts.l[k] = new
+        act(links, chain, y, first, size, z, (new[0] - l[0], new[1] - l[1], new[2] - l[2]))
+    sweep_rows(memory, head, n_rows, live)
+
+
+@inline
+def sweep_rows(memory, head, n_rows, live):
+    """One pass over the rows of joints."""
+    links, table = fields(memory, LINK, 1, head.links[0]), fields(memory, JOINT_ROW, 1, head.joint_rows[0])
+    rows, y = fields(memory, BOUND_ROW, LANES, head.rows[0]), fields(memory, NUMBERS, LANES, head.row_y[0])
+    z, near = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, LIST, 1, head.near[0])
+    for m in range(n_rows):
+        r = near.k[m]
+        chain, first, size = table.start[r], table.first[r], table.length[r]
+        u, l = row_speed(links, chain, y, first, size, z), rows.l[r]
+        new = smaller(larger(l + (rows.target[r] - u) / rows.g[r], rows.low[r]), rows.high[r])
+        new = chosen(live, new, l)
+        rows.l[r] = new
+        row_act(links, chain, y, first, size, z, new - l)
+
+
+@part
+def residual(memory, head, count, n_rows):
+    """How far the impulses are from the law, in m/s: the largest change by a projected step, times mobility."""
+    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
+    y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
+    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    worst = 0.0 * z.x[0]
+    for m in range(count):
+        k = active.k[m]
+        u = speed_of(links, candidates.start[k], y, candidates.first[k], candidates.length[k], z)
+        l, size = contacts.l[k], contacts.size[k]
+        n, x, t = projected(l, u, contacts.target[k], contacts.mu[k], size)
+        a, b, c = n - l[0], x - l[1], t - l[2]
+        off = square_root(a * a + b * b + c * c) * size
+        worst = where_less(off, worst, worst, off)
+    table, rows = fields(memory, JOINT_ROW, 1, head.joint_rows[0]), fields(memory, BOUND_ROW, LANES, head.rows[0])
+    row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
+    for m in range(n_rows):
+        r = near.k[m]
+        u, l = row_speed(links, table.start[r], row_y, table.first[r], table.length[r], z), rows.l[r]
+        new = smaller(larger(l + (rows.target[r] - u) / rows.g[r], rows.low[r]), rows.high[r])
+        off = magnitude(new - l) * rows.g[r]
+        worst = where_less(off, worst, worst, off)
+    return worst
+
+
+@inline
+def keep(memory, head, n, count, n_rows):
+    """Remember impulses and z."""
+    contacts, rows = (
+        fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
+    z, old = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_old[0])
+    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    for i in range(n):
+        old.x[i] = z.x[i]
+    for m in range(count):
+        contacts.old[active.k[m]] = contacts.l[active.k[m]]
+    for m in range(n_rows):
+        rows.old[near.k[m]] = rows.l[near.k[m]]
+
+
+@inline
+def go_back(memory, head, n, count, n_rows, better):
+    """Impulses and z as remembered, but where they have become better."""
+    contacts, rows = (
+        fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
+    z, old = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_old[0])
+    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    for i in range(n):
+        z.x[i] = chosen(better, z.x[i], old.x[i])
+    for m in range(count):
+        k = active.k[m]
+        l, o = contacts.l[k], contacts.old[k]
+        contacts.l[k] = chosen(better, l[0], o[0]), chosen(better, l[1], o[1]), chosen(better, l[2], o[2])
+    for m in range(n_rows):
+        r = near.k[m]
+        rows.l[r] = chosen(better, rows.l[r], rows.old[r])
+
+
+@inline
+def half_way(memory, head, n, count, n_rows, where):
+    """Impulses and z half way back to those remembered, where wanted; the cones of friction are convex."""
+    contacts, rows = (
+        fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
+    z, old = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_old[0])
+    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    for i in range(n):
+        z.x[i] = chosen(where, 0.5 * (z.x[i] + old.x[i]), z.x[i])
+    for m in range(count):
+        k = active.k[m]
+        l, o = contacts.l[k], contacts.old[k]
+        contacts.l[k] = (
+            chosen(where, 0.5 * (l[0] + o[0]), l[0]),
+            chosen(where, 0.5 * (l[1] + o[1]), l[1]),
+            chosen(where, 0.5 * (l[2] + o[2]), l[2]),
+        )
+    for m in range(n_rows):
+        r = near.k[m]
+        rows.l[r] = chosen(where, 0.5 * (rows.l[r] + rows.old[r]), rows.l[r])
+
+
+@part
+def newton_system(memory, head, count, n_rows, n_touched, stiffness):
+    """1 + sum Y C Y^T on the axes that are touched, and the right-hand side."""
+    n = head.n[0]
+    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
+    y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
+    H, b = fields(memory, NUMBERS, LANES, head.H[0]), fields(memory, NUMBERS, LANES, head.b[0])
+    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    touched, column = fields(memory, LIST, 1, head.touched[0]), fields(memory, TRIPLE, LANES, head.column[0])
+    fill, reach = fields(memory, FILL, 1, head.fill[0]), fields(memory, REACH, 1, head.reach[0])
+    none = 0.0 * z.x[0]
+    for m in range(n_touched):
+        i = touched.k[m]
+        for e in range(reach.length[i]):
+            a = fill.axis[reach.start[i] + e]
+            H.x[i * n + a], H.x[a * n + i] = none, none
+        H.x[i * n + i], b.x[i] = none + 1.0, none
+    for m in range(count):
+        k = active.k[m]
+        chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
+        u = speed_of(links, chain, y, first, size, z)
+        r = stiffness / contacts.size[k]
+        d, C = law_slope(contacts.l[k], u, contacts.target[k], contacts.mu[k], r)
+        contacts.d[k], contacts.C[k] = d, C
+        act(links, chain, y, first, size, b, d)
+        for e in range(size):
+            w = y.y[first + e]
+            column.y[e] = (
+                C[0] * w[0],
+                C[1] * w[0] + C[3] * w[1] + C[4] * w[2],
+                C[2] * w[0] + C[4] * w[1] + C[5] * w[2],
+            )
+        for e in range(size):
+            i, w = links.axis[chain + e] * n, y.y[first + e]
+            for a in range(size):
+                c, at = column.y[a], i + links.axis[chain + a]
+                H.x[at] = H.x[at] + w[0] * c[0] + w[1] * c[1] + w[2] * c[2]
+    table, rows = fields(memory, JOINT_ROW, 1, head.joint_rows[0]), fields(memory, BOUND_ROW, LANES, head.rows[0])
+    row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
+    for m in range(n_rows):
+        k = near.k[m]
+        chain, first, size = table.start[k], table.first[k], table.length[k]
+        r = stiffness / rows.g[k]
+        free = rows.l[k] + r * (rows.target[k] - row_speed(links, chain, row_y, first, size, z))
+        new = smaller(larger(free, rows.low[k]), rows.high[k])
+        inside = where_less(free, rows.high[k], where_less(rows.low[k], free, r, 0.0), 0.0)
+        rows.d[k], rows.C[k] = new - rows.l[k], inside
+        row_act(links, chain, row_y, first, size, b, rows.d[k])
+        for e in range(size):
+            i, w = links.axis[chain + e] * n, row_y.x[first + e] * inside
+            for a in range(size):
+                at = i + links.axis[chain + a]
+                H.x[at] = H.x[at] + w * row_y.x[first + a]
+
+
+@part
+def newton_solve(memory, head, n_touched):
+    """b <- H^-1 b, from the tips inward and back."""
+    n = head.n[0]
+    H, b = fields(memory, NUMBERS, LANES, head.H[0]), fields(memory, NUMBERS, LANES, head.b[0])
+    touched, fill = fields(memory, LIST, 1, head.touched[0]), fields(memory, FILL, 1, head.fill[0])
+    reach = fields(memory, REACH, 1, head.reach[0])
+    for m in range(n_touched):
+        i = touched.k[m]
+        start, size = reach.start[i], reach.length[i]
+        D = 1.0 / H.x[i * n + i]
+        H.x[i * n + i] = D
+        for e in range(size):
+            a = fill.axis[start + e]
+            U = H.x[a * n + i] * D
+            b.x[a] = b.x[a] - U * b.x[i]
+            for c in range(size):
+                at = fill.axis[start + c]
+                H.x[a * n + at] = H.x[a * n + at] - U * H.x[i * n + at]
+    for m in range(n_touched):
+        i = touched.k[n_touched - 1 - m]
+        x = b.x[i]
+        for e in range(reach.length[i]):
+            a = fill.axis[reach.start[i] + e]
+            x = x - H.x[i * n + a] * b.x[a]
+        b.x[i] = x * H.x[i * n + i]
+
+
+@part
+def newton_apply(memory, head, count, n_rows):
+    """Impulses and z after a step of Newton's method, with impulses within the law's bounds."""
+    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
+    y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
+    b = fields(memory, NUMBERS, LANES, head.b[0])
+    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    for m in range(count):
+        k = active.k[m]
+        chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
+        s = speed_of(links, chain, y, first, size, b)
+        l, d, C = contacts.l[k], contacts.d[k], contacts.C[k]
+        n = larger(l[0] + d[0] - C[0] * s[0], 0.0)
+        t = l[1] + d[1] - C[1] * s[0] - C[3] * s[1] - C[4] * s[2]
+        u = l[2] + d[2] - C[2] * s[0] - C[4] * s[1] - C[5] * s[2]
+        f = smaller(contacts.mu[k] * n / (square_root(t * t + u * u) + 1e-300), 1.0)
+        t, u = t * f, u * f
+        contacts.l[k] = n, t, u
+        act(links, chain, y, first, size, z, (n - l[0], t - l[1], u - l[2]))
+    table, rows = fields(memory, JOINT_ROW, 1, head.joint_rows[0]), fields(memory, BOUND_ROW, LANES, head.rows[0])
+    row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
+    for m in range(n_rows):
+        k = near.k[m]
+        chain, first, size = table.start[k], table.first[k], table.length[k]
+        s, l = row_speed(links, chain, row_y, first, size, b), rows.l[k]
+        new = smaller(larger(l + rows.d[k] - rows.C[k] * s, rows.low[k]), rows.high[k])
+        rows.l[k] = new
+        row_act(links, chain, row_y, first, size, z, new - l)
+
+
+@part
+def solve(memory, head, count, n_rows, n_touched, alive):
+    """Find the impulses; answers the residual (m/s)."""
+    n, tolerance = head.n[0], head.tolerance[0]
+    turn, live, none = 0, alive, 0.0 * alive
+    plain, stiffness = none, none + head.stiffness[0]
+    for _ in range(head.sweeps[0]):
+        sweep(memory, head, count, n_rows, turn, live, none)
+        turn += 1
+    off = residual(memory, head, count, n_rows)
+    for cycle in range(head.cycles[0]):
+        live = where_less(tolerance, off, live, 0.0)
+        if not any_positive(live):
+            break
+        keep(memory, head, n, count, n_rows)
+        newton_system(memory, head, count, n_rows, n_touched, stiffness)
+        newton_solve(memory, head, n_touched)
+        newton_apply(memory, head, count, n_rows)
+        now = residual(memory, head, count, n_rows)
+        better = where_less(now, off, live, 0.0)
+        for _ in range(2):
+            if not any_positive(live - better):
+                break
+            half_way(memory, head, n, count, n_rows, live - better)
+            again = residual(memory, head, count, n_rows)
+            improved = where_less(again, off, live - better, 0.0)
+            better, now = better + improved, chosen(improved, again, now)
+        go_back(memory, head, n, count, n_rows, better)
+        stiffness = chosen(better, smaller(GROWTH * stiffness, STIFFEST), larger(SHRINK * stiffness, SOFTEST))
+        plain = chosen(better, 0.0, live)
+        if cycle >= LATE and cycle % 4 != 0:
+            plain = live
+        now = chosen(better, now, off)
+        live = where_less(tolerance, now, live, 0.0)
+        if any_positive(live):
+            for _ in range(2 if cycle < LATE else 2 * (cycle - LATE + 2)):
+                sweep(memory, head, count, n_rows, turn, live, plain)
+                turn += 1
+            off = residual(memory, head, count, n_rows)
+        else:
+            off = now
+    return off

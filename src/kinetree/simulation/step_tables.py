@@ -1,0 +1,346 @@
+"""A mechanism over ground as the tables that steps at the level of velocities read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.memory import aligned
+from kinetree.algebra.rotation import rotation_to_axis
+from kinetree.kernels.ground import PLANE, POINT, SOUGHT
+from kinetree.kernels.layout import layout_rows
+from kinetree.kernels.model_table import n_pairs, tree_table
+from kinetree.kernels.number import LANES
+from kinetree.kernels.stepping import ALONE, BALL, CARRIER, INNER, JOINT, MOVING
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.simulation.compiled.step_memory import (
+    AUDIT,
+    BOUND_ROW,
+    CANDIDATE,
+    CONTACT_ROW,
+    FILL,
+    JOINT_ROW,
+    LINK,
+    REACH,
+    RUB,
+    SETTINGS,
+    STEP,
+    STOP,
+    TIE,
+    TRIPLE,
+)
+from kinetree.simulation.compiled.terrain import terrain_numbers
+from kinetree.simulation.ground import Ground
+from kinetree.simulation.setup import point_rows
+
+LINE = 8  # numbers of a cache line, on which every part begins
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Three axes that turn about one point, whose coordinates are a quaternion inside."""
+
+    axis: int  # the first of them
+    at: int  # where the quaternion (w, x, y, z) begins in the coordinates
+    axes: Array  # (3, 3), one unit vector in a row, in the joint's frame
+    name: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of joints: its kind, its chain of axes with shares, its bounds."""
+
+    kind: int
+    axis: int
+    shares: dict[int, float]
+    low: float
+    high: float
+    offset: float = 0.0
+
+
+@dataclass(eq=False)
+class StepTables:
+    """Everything about the steps of a mechanism but its states: what `STEP` has."""
+
+    mechanism: Mechanism
+    ground: Ground | None
+    settings: dict[str, float]
+    counts: dict[str, int]
+    stops: bool = True
+    tree: Tree = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tree = self.mechanism.tree
+
+    # ---- coordinates --------------------------------------------------------------------------------------
+    @cached_property
+    def balls(self) -> tuple[Ball, ...]:
+        """Free and ball joints whose single angles have no limits, springs, friction or followers."""
+        tree, found, axis, shift = self.tree, [], 0, 0
+        for link in self.mechanism.links:
+            joint, n = link.joint, link.joint.n_dof
+            if joint.has_three_turns and joint.turns[-3:] == (True,) * 3 and self._is_plain(axis + n - 3):
+                found.append(Ball(axis + n - 3, axis + n - 3 + shift, np.array(joint.axes[-3:]), joint.name))
+                shift += 1
+            axis += n
+        assert axis == tree.n
+        return tuple(found)
+
+    def _is_plain(self, first: int) -> bool:
+        tree, part = self.tree, slice(first, first + 3)
+        passive = (tree.stiffness[part] != 0) | (tree.viscous[part] != 0) | (tree.coulomb[part] != 0)
+        limited = np.isfinite(tree.lower[part]) | np.isfinite(tree.upper[part])
+        tied = tree.coupling is not None and self._tied[part].any()
+        return not (passive.any() or limited.any() or (tree.armature[part] != 0).any() or tied)
+
+    @cached_property
+    def _tied(self) -> Array:
+        """Which axes follow others, or are followed."""
+        linear = self.tree.coupling.linear  # type: ignore[union-attr]
+        shared = (linear != 0.0).sum(axis=0) > 1
+        tied: Array = ((linear != 0.0) & shared).any(axis=1) | ((linear != 0.0).sum(axis=1) != 1)
+        return tied
+
+    @cached_property
+    def places(self) -> Array:
+        """Where the coordinate of each axis is; of the second and third of a ball that of its quaternion."""
+        at = np.arange(self.tree.n)
+        for ball in self.balls:
+            at[ball.axis : ball.axis + 3] = ball.at
+            at[ball.axis + 3 :] += 1
+        return at
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.tree.n + len(self.balls)
+
+    # ---- chains -------------------------------------------------------------------------------------------
+    def chain(self, *axes: int) -> list[int]:
+        """The axes between some axes and the world, tips first."""
+        found: set[int] = set()
+        for axis in axes:
+            i = axis
+            while i != WORLD_AXIS:
+                found.add(i)
+                i = int(self.tree.parent[i])
+        return sorted(found, reverse=True)
+
+    @cached_property
+    def point_table(self) -> Array:
+        """The contact points over the ground."""
+        return np.zeros((0, 1)) if self.ground is None else point_rows(self.mechanism, self.ground)
+
+    @cached_property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of all contacts."""
+        return () if self.ground is None else self.ground.contact_names(self.mechanism)
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """Limits, dry friction and mimic equations of the joints."""
+        tree, found = self.tree, []
+        for i in range(tree.n):
+            if tree.coulomb[i] != 0.0:
+                ahead, back = tree.coulomb[i] + tree.coulomb_bias[i], tree.coulomb[i] - tree.coulomb_bias[i]
+                found.append(Row(RUB, i, {i: 1.0}, ahead, back))
+        for i in range(tree.n) if self.stops else ():
+            if np.isfinite(tree.lower[i]) or np.isfinite(tree.upper[i]):
+                low, high = np.clip([tree.lower[i], tree.upper[i]], -1e9, 1e9).tolist()
+                found.append(Row(STOP, i, {i: 1.0}, low, high))
+        if tree.coupling is not None:
+            own = tree.coupling.own_axes
+            for i, line in enumerate(tree.coupling.matrix):
+                if i not in own:
+                    shares = {i: 1.0} | {int(own[k]): -float(line[k]) for k in np.flatnonzero(line)}
+                    found.append(Row(TIE, i, shares, 0.0, 0.0, float(tree.coupling.offset[i])))
+        return tuple(found)
+
+    # ---- the state ----------------------------------------------------------------------------------------
+    @property
+    def n_contacts(self) -> int:
+        """Number of contacts."""
+        return len(self.contact_names)
+
+    @cached_property
+    def parts(self) -> dict[str, slice]:
+        """Where everything is in the numbers of a state."""
+        sizes = {
+            "state_q": self.nq,
+            "state_v": self.tree.n,
+            "state_l": 3 * self.n_contacts,
+            "state_row": len(self.rows),
+            "state_audit": len(AUDIT),
+            "state_force": 3 * self.n_contacts,
+            "state_gap": self.n_contacts,
+        }
+        ends = np.cumsum([0, *sizes.values()]).tolist()
+        return {name: slice(*ends[k : k + 2]) for k, name in enumerate(sizes)}
+
+    @property
+    def width(self) -> int:
+        """Numbers of a state."""
+        return self.parts["state_gap"].stop
+
+    # ---- memory -------------------------------------------------------------------------------------------
+    def memory(self) -> Array:
+        """The memory of one thread."""
+        sections = self._sections()
+        start, place = {}, _rounded(STEP.width)
+        for name, content in sections.items():
+            start[name] = place
+            place += _rounded(content if isinstance(content, int) else content.size)
+        memory = aligned(1, place).ravel()
+        memory[:] = 0.0
+        for name, content in sections.items():
+            if not isinstance(content, int):
+                memory[start[name] : start[name] + content.size] = content.ravel()
+        self._write_header(memory, start)
+        return memory
+
+    def _write_header(self, memory: Array, start: dict[str, int]) -> None:
+        integers = memory.view(np.int64)
+        whole = {
+            "n": self.tree.n,
+            "nq": self.nq,
+            "n_points": len(self.point_table),
+            "n_contacts": self.n_contacts,
+            "n_rows": len(self.rows),
+            "n_regions": 1 if self.ground is None else 1 + len(self.ground.regions),
+            "uneven": int(self.ground is not None and self.ground.terrain is not None),
+            **self.counts,
+            **start,
+            **{name: part.start for name, part in self.parts.items()},
+        }
+        for name, value in whole.items():
+            integers[STEP.places[name][0]] = value
+        for name in SETTINGS:
+            memory[STEP.places[name][0]] = self.settings[name]
+
+    def _sections(self) -> dict[str, Array | int]:
+        """Contents of the tables, sizes of scratch."""
+        n, lanes, links, rows = self.tree.n, LANES, self._links(), len(self.rows)
+        fill, reach = self._fill()
+        per_axis = ("v", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd", "root",
+                    "inverse_root", "z", "z_free", "z_old", "b")  # fmt: skip
+        contacts = max(self.n_contacts, 1)
+        return {
+            "tree": tree_table(self.tree),
+            "joints": self._joint_table(),
+            **self._ground_sections(),
+            **links,
+            "fill": fill,
+            "reach": reach,
+            "work": (n + 1) * MOVING.width * lanes,
+            "q": self.nq * lanes,
+            "q_old": self.nq * lanes,
+            **dict.fromkeys(per_axis, n * lanes),
+            "pairs": n_pairs(self.tree) * lanes,
+            "y": max(self._n_triples, 1) * TRIPLE.width * lanes,
+            "column": n * TRIPLE.width * lanes,
+            "row_y": max(self._n_singles, 1) * lanes,
+            "contacts": contacts * CONTACT_ROW.width * lanes,
+            "rows": max(rows, 1) * BOUND_ROW.width * lanes,
+            "H": n * n * lanes,
+            "active": contacts,
+            "near": max(rows, 1),
+            "touched": n,
+            "marks": n,
+        }
+
+    def _ground_sections(self) -> dict[str, Array | int]:
+        if self.ground is None:
+            return dict.fromkeys(("points", "regions", "plane", "terrain", "sought"), 1)
+        plane, regions = self.ground.rows(self.mechanism)
+        terrain: Array | int = 1
+        if self.ground.terrain is not None:
+            frame = self.ground.frame(self.mechanism)
+            terrain = terrain_numbers(self.ground.terrain, self.ground.origin, frame)
+            plane = np.repeat(plane, max(1, len(self.point_table)), axis=0)
+        return {
+            "points": self.point_table,
+            "regions": regions,
+            "plane": np.repeat(plane.reshape(-1, PLANE.width)[..., None], LANES, axis=-1),
+            "terrain": terrain,
+            "sought": LANES * SOUGHT.width * max(1, len(self.point_table)),
+        }
+
+    def _joint_table(self) -> Array:
+        n = self.tree.n
+        role, at = np.full(n, ALONE), self.places
+        B, C = np.tile(np.eye(3), (n, 1, 1)), np.tile(np.eye(3), (n, 1, 1))
+        for ball in self.balls:
+            i = ball.axis
+            role[i : i + 3] = BALL, INNER, CARRIER
+            B[i] = self.tree.rotation[i] @ rotation_to_axis(ball.axes[0]).T
+            C[i] = rotation_to_axis(ball.axes[2])
+        return layout_rows(JOINT, n, role=role, at=at, B=B.reshape(n, 9), C=C.reshape(n, 9))
+
+    def _chains(self) -> list[tuple[list[int], dict[int, float]]]:
+        """Axes and shares of all contacts."""
+        if not len(self.point_table):
+            return []
+        axes = self.point_table.view(np.int64)[:, POINT.places["axis"][0]]
+        chains = [self.chain(int(a)) for a in axes]
+        return [(chain, dict.fromkeys(chain, 1.0)) for chain in chains]
+
+    def _links(self) -> dict[str, Array]:
+        """Chains of contacts and rows, one after the other, and the tables that point to them."""
+        axes: list[int] = []
+        shares: list[float] = []
+        starts, counts, firsts = [], [], []
+        self._n_triples = self._n_singles = 0
+        for chain, share in self._chains():
+            starts.append(len(axes))
+            counts.append(len(chain))
+            firsts.append(self._n_triples)
+            axes += chain
+            shares += [share.get(i, 0.0) for i in chain]
+            self._n_triples += len(chain)
+        candidates = layout_rows(CANDIDATE, len(starts), start=starts, length=counts, first=firsts)
+        table = []
+        for row in self.rows:
+            chain = self.chain(*row.shares)
+            table.append(
+                layout_rows(
+                    JOINT_ROW, 1, kind=row.kind, axis=row.axis, start=len(axes), length=len(chain),
+                    first=self._n_singles, low=row.low, high=row.high, offset=row.offset,
+                )
+            )  # fmt: skip
+            axes += chain
+            shares += [row.shares.get(i, 0.0) for i in chain]
+            self._n_singles += len(chain)
+        links = layout_rows(LINK, len(axes), axis=axes, share=shares)
+        return {
+            "links": links if len(links) else np.zeros(1),
+            "candidates": candidates if len(candidates) else np.zeros(1),
+            "joint_rows": np.concatenate(table) if table else np.zeros(1),
+        }
+
+    def _fill(self) -> tuple[Array, Array]:
+        """Which axes the elimination of each axis changes: its ancestors, and what rows across trees add."""
+        above = [set(self.chain(i)) - {i} for i in range(self.tree.n)]
+        for chain in self._couplings():
+            for k, i in enumerate(chain):
+                above[i] |= set(chain[k + 1 :])
+        for i in range(self.tree.n - 1, -1, -1):
+            for a in above[i]:
+                above[a] |= {b for b in above[i] if b < a}
+        lists = [sorted(x, reverse=True) for x in above]
+        flat = [a for x in lists for a in x]
+        ends = np.cumsum([0, *map(len, lists)])
+        fill = layout_rows(FILL, len(flat), axis=flat) if flat else np.zeros((1, 1))
+        return fill, layout_rows(REACH, self.tree.n, start=ends[:-1], length=np.diff(ends))
+
+    def _couplings(self) -> Sequence[list[int]]:
+        """Chains that join axes of which none carries the other."""
+        return [self.chain(*row.shares) for row in self.rows if len(row.shares) > 1]
+
+
+def _rounded(size: int) -> int:
+    return (size + LINE - 1) // LINE * LINE

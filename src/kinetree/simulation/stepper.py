@@ -1,0 +1,409 @@
+"""Many states of one mechanism, stepped by a fixed time: contact that sticks, stops, dry friction, servos."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kinetree.algebra.arrays import Array, number, numbers
+from kinetree.algebra.memory import aligned
+from kinetree.engine.ranges import Ranges
+from kinetree.errors import InputError, shown, unknown_name
+from kinetree.kernels.number import LANES
+from kinetree.model.expected import expect_mechanism
+from kinetree.model.mechanism import Mechanism
+from kinetree.simulation.compiled.step_memory import CAUSE, DEPTH, GAIN, RESIDUAL, STEPS, TIME, UNSOLVED, WORST
+from kinetree.simulation.compiled.stepping import step_states, unused
+from kinetree.simulation.ground import Ground
+from kinetree.simulation.step_coordinates import Doors
+from kinetree.simulation.step_tables import StepTables
+from kinetree.state import Coordinates, coordinates
+
+LONGEST, SHORTEST = 0.05, 1e-6  # s: steps that are accepted
+INSIDE = 0.01  # m: how deep a contact may be in the ground at a start
+IDLE = 9.0  # cause of states that fill up a block of lanes
+CAUSES = {
+    0.0: "fine",
+    1.0: "a rate beyond 1e6 rad/s or m/s",
+    2.0: "a state that is not a number",
+}
+PRESET = {
+    "tolerance": 1e-11,
+    "slope": 0.5,
+    "push": 0.2,
+    "turn_push": 1.0,
+    "margin": 0.01,
+    "bounce": 1e-2,
+    "stiffness": 50.0,
+    "fastest": 1e6,
+}
+BUDGET = {"midpoint": 1, "sweeps": 4, "cycles": 30}
+CoordinatesKind = Literal["mechanism", "quaternion"]
+
+
+@dataclass(frozen=True, eq=False)
+class StepContact:
+    """Forces of the ground on the contact points: views of the memory of a `Stepper`.
+
+    ``names`` of the points; ``force`` (..., points, 3) in the world (N), mean over the last step; ``gap``
+    (..., points) above the ground (m) at mid step, negative inside.
+    """
+
+    names: tuple[str, ...]
+    force: Array
+    gap: Array
+
+
+@dataclass(frozen=True, eq=False)
+class StepAudit:
+    """What the steps since the last reset were like, one value for each state.
+
+    ``residual`` and ``worst_residual`` (m/s): how far contact impulses of the last step, and of the worst,
+    were from the law of Coulomb. ``unsolved``: steps with a residual above 1e-3 m/s. ``depth`` (m): deepest
+    contact. ``gain`` (J): the largest energy that contacts and stops added in a step. ``cause``: 0, or why a
+    state stands still, see ``failures``.
+    """
+
+    steps: NDArray[np.int64]
+    unsolved: NDArray[np.int64]
+    residual: Array
+    worst_residual: Array
+    depth: Array
+    gain: Array
+    cause: NDArray[np.int64]
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """The states that blew up, and why; they stand where they were before."""
+        return {int(k): CAUSES[float(self.cause[k])] for k in np.flatnonzero(self.cause)}
+
+
+class Stepper:
+    """States of a mechanism that advance together by steps of ``dt`` (s).
+
+    Contacts are rigid, with Coulomb friction that sticks, and solved at the level of velocities; joints stop
+    at their limits (``stops``), and dry friction holds them. ``batch`` is the number of states, None for a
+    single one without a batch axis. ``kp`` and ``kd`` are gains of servos, which act at the end of a step and
+    so are stable however stiff. Free and ball joints are unit quaternions inside; ``coordinates`` says how
+    ``q`` and ``qd`` show them: as the mechanism does, or "quaternion": (w, x, y, z) in place of three angles,
+    and the angular velocity in body axes.
+
+    >>> import kinetree as kt
+    >>> arm = kt.Stepper(kt.zoo.two_link(), dt=0.001, batch=8)
+    >>> arm.reset([0.1, 0.2])
+    >>> arm.step(torque=[1.0, 0.0], times=100)
+    >>> arm.q.shape, round(float(arm.time[0]), 9)
+    ((8, 2), 0.1)
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        dt: float = 0.002,
+        *,
+        batch: int | None = None,
+        ground: Ground | None = None,
+        kp: Any = 0.0,
+        kd: Any = 0.0,
+        coordinates: CoordinatesKind = "mechanism",
+        stops: bool = True,
+        restitution: float = 0.0,
+        threads: int | None = None,
+    ) -> None:
+        self.mechanism = expect_mechanism(mechanism)
+        self.dt = _checked_dt(dt)
+        self.batch = _checked_batch(batch)
+        if coordinates not in ("mechanism", "quaternion"):
+            raise InputError(unknown_name("coordinates", coordinates, ("mechanism", "quaternion")))
+        if ground is not None and not isinstance(ground, Ground):
+            raise InputError(f"ground must be a Ground, got {shown(ground)}")
+        bounce = number(restitution, "restitution")
+        if not 0.0 <= bounce <= 1.0:
+            raise InputError(f"restitution must be between 0 and 1, got {bounce:g}")
+        _check_supported(mechanism)
+        half = 0.5 * self.dt if BUDGET["midpoint"] else self.dt
+        settings = {**PRESET, "dt": self.dt, "half": half, "restitution": bounce}
+        self._tables = tables = StepTables(mechanism, ground, settings, BUDGET, bool(stops))
+        self.coordinates, self.threads = coordinates, threads
+        self._doors = Doors(tables)
+        count = self.batch or 1
+        rows, n = -(-count // LANES) * LANES, tables.tree.n
+        self._state = aligned(rows, tables.width)
+        self._state[:] = 0.0
+        self._torque, self._target = np.zeros((rows, n)), np.zeros((rows, n))
+        self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
+        self._ranges = Ranges(step_states(), unused(), tables.memory, LANES)
+        self._view = (np.zeros((count, n)), np.zeros((count, n)))  # coordinates of all axes as last shown
+        self._fresh = False
+        self._set_gains(kp, kd)
+        self._target[:count] = self._doors.targets(self._on_axes(np.zeros((count, mechanism.n_dof))))
+        audit = tables.parts["state_audit"]
+        self._audit = self._state[:, audit]
+        self._audit[count:, CAUSE] = IDLE
+        self._place(*self._inside(None, None, count), np.arange(count))
+
+    # ---- states ---------------------------------------------------------------------------------------------
+    def reset(
+        self, q: Coordinates | None = None, qd: Coordinates | None = None, where: ArrayLike | None = None
+    ) -> None:
+        """Start states anew at time 0: all of them, or those where a mask (batch,) is true.
+
+        q, qd: (n_dof,) for all, or (batch, n_dof), in this stepper's coordinates; zero unless given. An error
+        leaves everything as it was.
+        """
+        count = self.batch or 1
+        chosen = self._mask(where)
+        x, v = self._inside(q, qd, count)
+        kept = self._state.copy()
+        self._place(x, v, np.flatnonzero(chosen))
+        gap = self._state[:count, self._tables.parts["state_gap"]]
+        deep = chosen[:, None] & (gap < -INSIDE)
+        if deep.any():
+            state, point = (int(k) for k in np.argwhere(deep)[0])
+            depth, name = -float(gap[state, point]), self._tables.contact_names[point]
+            self._state[:] = kept
+            of = "" if self.batch is None else f" of state {state}"
+            raise InputError(
+                f"contact point '{name}'{of} would start {depth:.4g} m inside the ground, "
+                f"allowed are {INSIDE:g} m; start higher"
+            )
+
+    def _place(self, x: Array, v: Array, rows: NDArray[np.intp]) -> None:
+        """Put states into rows of the memory, without anything to remember."""
+        parts = self._tables.parts
+        self._state[rows] = 0.0
+        self._state[rows, parts["state_q"]] = x[rows]
+        self._state[rows, parts["state_v"]] = v[rows]
+        self._fresh = False
+        self._run(0)
+
+    def save(self) -> Array:
+        """The states as numbers, with all that steps remember: `restore` brings them back bit for bit."""
+        return self._state[: self.batch or 1].copy()
+
+    def restore(self, saved: ArrayLike, where: ArrayLike | None = None) -> None:
+        """States as `save` gave them, all or those where a mask (batch,) is true."""
+        count = self.batch or 1
+        chosen = self._mask(where)
+        array = numbers(saved, "saved")
+        if array.shape != (count, self._tables.width):
+            raise InputError(
+                f"saved must be what save() of a Stepper of this mechanism gave, shape "
+                f"{(count, self._tables.width)}, got shape {array.shape}"
+            )
+        self._state[np.flatnonzero(chosen)] = array[chosen]
+        self._fresh = False
+
+    def step(
+        self, torque: Coordinates | None = None, *, target: Coordinates | None = None, times: int = 1
+    ) -> None:
+        """Advance all states by ``times`` steps with constant torques and targets of the servos.
+
+        torque: (n_dof,) for all, or (batch, n_dof), in N m and N; zero unless given. target: positions of
+        the servos, as before unless given.
+        """
+        if not isinstance(times, int | np.integer) or isinstance(times, bool) or times < 1:
+            raise InputError(f"times must be an integer of at least 1, got {shown(times)}")
+        count = self.batch or 1
+        tau = None if torque is None else self._per_state(torque, "torque", count)
+        aim = None if target is None else self._per_state(target, "target", count)
+        if aim is not None:
+            self._target[:count] = self._doors.targets(self._on_axes(aim))
+        self._torque[:count] = 0.0
+        if tau is not None:
+            given = self._spread(tau)
+            if self.coordinates == "mechanism" and self._doors.balls:
+                given = self._doors.torques(self._state[:count, self._tables.parts["state_q"]], given)
+            self._torque[:count] = given
+        self._run(int(times))
+        self._fresh = False
+
+    # ---- what is seen ---------------------------------------------------------------------------------------
+    @property
+    def q(self) -> Array:
+        """Positions (batch, n_dof), or with quaternions; refreshed where read, memory of the stepper itself."""
+        return self._one(self._shown()[0])
+
+    @property
+    def qd(self) -> Array:
+        """Rates (batch, n_dof); of free and ball joints angular velocities in body axes with quaternions."""
+        return self._one(self._shown()[1])
+
+    @property
+    def time(self) -> Array:
+        """Time (s) since the last reset, (batch,)."""
+        return self._one(self._audit[: self.batch or 1, TIME])
+
+    @property
+    def contact(self) -> StepContact:
+        """Forces on the contact points, and how far these are from the ground."""
+        count, parts, names = self.batch or 1, self._tables.parts, self._tables.contact_names
+        force = self._state[:count, parts["state_force"]].reshape(count, len(names), 3)
+        return StepContact(names, self._one(force), self._one(self._state[:count, parts["state_gap"]]))
+
+    def audit(self) -> StepAudit:
+        """What the steps since the last reset were like."""
+        a = self._audit[: self.batch or 1]
+        whole = a[:, [STEPS, UNSOLVED, CAUSE]].astype(np.int64)
+        return StepAudit(
+            whole[:, 0], whole[:, 1], a[:, RESIDUAL].copy(), a[:, WORST].copy(), a[:, DEPTH].copy(),
+            a[:, GAIN].copy(), whole[:, 2],
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        states = "one state" if self.batch is None else f"{self.batch} states"
+        return f"Stepper('{self.mechanism.name}': {states}, dt {self.dt:g} s, {self._tables.n_contacts} contacts)"
+
+    # ---- helpers --------------------------------------------------------------------------------------------
+    def _run(self, times: int) -> None:
+        arrays = self._state, self._torque, self._target, self._gains, self._friction
+        numbers_moved = self._state.size * max(times, 1)
+        self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
+
+    def _one(self, array: Array) -> Array:
+        return array[0] if self.batch is None else array
+
+    def _mask(self, where: ArrayLike | None) -> NDArray[np.bool_]:
+        count = self.batch or 1
+        if where is None:
+            return np.ones(count, dtype=np.bool_)
+        mask = np.asarray(where)
+        if mask.dtype != np.bool_ or mask.shape != (count,):
+            raise InputError(
+                f"where must be a mask of shape ({count},), one truth value for each state, "
+                f"got {mask.dtype} of shape {mask.shape}"
+            )
+        return mask
+
+    def _per_state(self, values: Coordinates, what: str, count: int) -> Array:
+        """Values (batch, n_dof) from those of one state or of all."""
+        array = coordinates(self.mechanism, values, what)
+        n = self.mechanism.n_dof
+        if array.shape not in ((n,), (count, n)) or (self.batch is None and array.ndim > 1):
+            allowed = f"({n},)" if self.batch is None else f"({n},) or ({count}, {n})"
+            raise InputError(f"{what} must have shape {allowed}, got {array.shape}")
+        return np.broadcast_to(array, (count, n))
+
+    def _on_axes(self, q: Array) -> Array:
+        coupling = self.mechanism.tree.coupling
+        return q if coupling is None else coupling.at(q)
+
+    def _spread(self, tau: Array) -> Array:
+        """Torques of the coordinates on the axes that are these coordinates."""
+        coupling = self.mechanism.tree.coupling
+        if coupling is None:
+            return np.asarray(tau)
+        found = np.zeros((len(tau), self.mechanism.tree.n))
+        found[:, coupling.own_axes] = tau
+        return found
+
+    def _inside(self, q: Coordinates | None, qd: Coordinates | None, count: int) -> tuple[Array, Array]:
+        """States inside, (batch, nq) and (batch, n), from those given."""
+        n, tree = self.mechanism.n_dof, self.mechanism.tree
+        if self.coordinates == "quaternion" and q is not None:
+            return self._with_quaternions(q, qd, count)
+        place = self._per_state(np.zeros(n) if q is None else q, "q", count)
+        rate = self._per_state(np.zeros(n) if qd is None else qd, "qd", count)
+        axes, rates = self._on_axes(place), np.asarray(rate)
+        if tree.coupling is not None:
+            rates = rates @ tree.coupling.matrix.T
+        return self._doors.inside(axes, rates)
+
+    def _with_quaternions(self, q: Any, qd: Any, count: int) -> tuple[Array, Array]:
+        nq, n = self._tables.nq, self._tables.tree.n
+        x = _fitting(q, "q", nq, count)
+        v = _fitting(np.zeros(n) if qd is None else qd, "qd", n, count)
+        found = np.array(np.broadcast_to(x, (count, nq)))
+        for ball in self._tables.balls:
+            part = slice(ball.at, ball.at + 4)
+            size = np.linalg.norm(found[:, part], axis=-1)
+            if (np.abs(size - 1.0) > 1e-3).any():
+                state = int(np.argmax(np.abs(size - 1.0)))
+                raise InputError(
+                    f"the quaternion of joint '{ball.name}' must have length 1, got {size[state]:.6g}"
+                )
+            found[:, part] /= size[:, None]
+        return found, np.array(np.broadcast_to(v, (count, n)))
+
+    def _shown(self) -> tuple[Array, Array]:
+        """Positions and rates as asked for: the memory itself where it has them."""
+        count, parts, tree = self.batch or 1, self._tables.parts, self.mechanism.tree
+        x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
+        if self.coordinates == "quaternion" or not (self._doors.balls or tree.coupling):
+            return x, v
+        q, qd = self._view
+        if not self._fresh:
+            all_q, all_qd = self._doors.outside(x, v, np.array(q))
+            q[:], qd[:] = all_q, all_qd
+            self._fresh = True
+        if tree.coupling is not None:
+            own = tree.coupling.own_axes
+            return q[:, own], qd[:, own]
+        return q, qd
+
+    def _set_gains(self, kp: Any, kd: Any) -> None:
+        n, tree = self.mechanism.n_dof, self.mechanism.tree
+        for name, gain, first in (("kp", kp, 0), ("kd", kd, tree.n)):
+            if isinstance(gain, Mapping) or np.ndim(gain) > 0:
+                given = self._spread(self._per_state(gain, name, self.batch or 1))
+            else:
+                x = number(gain, name)
+                given = np.full((self.batch or 1, tree.n), x)
+                given[:, _floating(self.mechanism)] = 0.0
+            if (given < 0.0).any():
+                raise InputError(f"{name} must be >= 0, got {given.min():g}")
+            self._gains[: self.batch or 1, first : first + tree.n] = self._doors.gains(given)
+
+
+def _floating(mechanism: Mechanism) -> list[int]:
+    """The axes of free joints, which no servo drives."""
+    found, axis = [], 0
+    for link in mechanism.links:
+        n = link.joint.n_dof
+        if n == 6:
+            found += range(axis, axis + n)
+        axis += n
+    return found
+
+
+def _fitting(values: Any, what: str, width: int, count: int) -> Array:
+    array = numbers(values, what)
+    if array.shape not in ((width,), (count, width)):
+        raise InputError(f"{what} must have shape ({width},) or ({count}, {width}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what} must be finite, got {array[~np.isfinite(array)][0]}")
+    return array
+
+
+def _checked_dt(dt: object) -> float:
+    x = number(dt, "dt")
+    if not SHORTEST <= x <= LONGEST:
+        raise InputError(f"dt must be between {SHORTEST:g} and {LONGEST:g} s, got {x:g}")
+    return x
+
+
+def _checked_batch(batch: object) -> int | None:
+    if batch is None:
+        return None
+    if not isinstance(batch, int | np.integer) or isinstance(batch, bool) or batch < 1:
+        raise InputError(f"batch must be an integer of at least 1, or None for one state, got {shown(batch)}")
+    return int(batch)
+
+
+def _check_supported(mechanism: Mechanism) -> None:
+    """Refuse what steps do not know yet, before any work."""
+    tree = mechanism.tree
+    if mechanism.loops:
+        raise InputError(f"Stepper does not support closed loops, '{mechanism.name}' has some; use simulate")
+    if tree.springs is not None:
+        raise InputError(
+            f"Stepper does not support springs between bodies, '{mechanism.name}' has some; use simulate"
+        )
+    if tree.coupling is not None:
+        tree.coupling.check_linear()
+    if tree.n == 0:
+        raise InputError(f"Stepper needs a mechanism that moves, '{mechanism.name}' has no joints")
