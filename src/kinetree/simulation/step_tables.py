@@ -248,6 +248,7 @@ class StepTables:
             "rows": max(rows, 1) * BOUND_ROW.width * lanes,
             "H": n * n * lanes,
             "active": contacts,
+            "pushed": contacts,
             "near": max(rows, 1),
             "touched": n,
             "marks": n,

@@ -32,16 +32,17 @@ CAUSES = {
     2.0: "a state that is not a number",
 }
 PRESET = {
-    "tolerance": 1e-11,
+    "tolerance": 5e-11,
     "slope": 0.5,
     "push": 0.2,
     "turn_push": 1.0,
     "margin": 0.01,
     "bounce": 1e-2,
     "stiffness": 50.0,
+    "loose": 1e-4,
     "fastest": 1e6,
 }
-BUDGET = {"midpoint": 1, "sweeps": 4, "cycles": 30}
+BUDGET = {"midpoint": 1, "sweeps": 8, "late": 4, "cycles": 30}
 CoordinatesKind = Literal["mechanism", "quaternion"]
 
 

@@ -26,7 +26,6 @@ from kinetree.simulation.compiled.step_memory import (
 )
 
 SOFTEST, STIFFEST = 1.0, 1e6  # bounds of the stiffness of Newton's law of projection
-LATE = 8
 GROWTH, SHRINK = 8.0, 0.1  # of that stiffness after steps that are taken, or not
 
 
@@ -38,6 +37,16 @@ def speed_of(links, chain, y, first, count, z):
         s, w = z.x[links.axis[chain + e]], y.y[first + e]
         n, t, u = n + w[0] * s, t + w[1] * s, u + w[2] * s
     return n, t, u
+
+
+@inline
+def is_open(links, chain, y, first, count, z, l, target):
+    """Whether a contact is open in all lanes and stays so: no impulse, and it does not approach too fast."""
+    n = l[0]
+    speed = 0.0 * target
+    for e in range(count):
+        speed = speed + y.y[first + e][0] * z.x[links.axis[chain + e]]
+    return not any_positive(where_less(0.0, n, n, target - speed))
 
 
 @inline
@@ -76,8 +85,10 @@ def sweep(memory, head, count, n_rows, turn, live, plain):
     for m in range(count):
         k = active.k[m] if turn % 2 == 0 else active.k[count - 1 - m]
         chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
-        u, l, G = speed_of(links, chain, y, first, size, z), contacts.l[k], contacts.G[k]
-        target, mu = contacts.target[k], contacts.mu[k]
+        l, target, mu = contacts.l[k], contacts.target[k], contacts.mu[k]
+        if is_open(links, chain, y, first, size, z, l, target):
+            continue
+        u, G = speed_of(links, chain, y, first, size, z), contacts.G[k]
         new = one_contact(l, G, contacts.I[k], u, target, mu)
         if mixed:
             other = plain_step(l, G, u, target, mu)
@@ -118,8 +129,11 @@ def residual(memory, head, count, n_rows):
     worst = 0.0 * z.x[0]
     for m in range(count):
         k = active.k[m]
-        u = speed_of(links, candidates.start[k], y, candidates.first[k], candidates.length[k], z)
-        l, size = contacts.l[k], contacts.size[k]
+        l, size, target = contacts.l[k], contacts.size[k], contacts.target[k]
+        chain, first, length = candidates.start[k], candidates.first[k], candidates.length[k]
+        if is_open(links, chain, y, first, length, z, l, target):
+            continue
+        u = speed_of(links, chain, y, first, length, z)
         n, x, t = projected(l, u, contacts.target[k], contacts.mu[k], size)
         a, b, c = n - l[0], x - l[1], t - l[2]
         off = square_root(a * a + b * b + c * c) * size
@@ -172,30 +186,6 @@ def go_back(memory, head, n, count, n_rows, better):
         rows.l[r] = chosen(better, rows.l[r], rows.old[r])
 
 
-@inline
-def half_way(memory, head, n, count, n_rows, where):
-    """Impulses and z half way back to those remembered, where wanted; the cones of friction are convex."""
-    contacts, rows = (
-        fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
-        fields(memory, BOUND_ROW, LANES, head.rows[0]),
-    )
-    z, old = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_old[0])
-    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
-    for i in range(n):
-        z.x[i] = chosen(where, 0.5 * (z.x[i] + old.x[i]), z.x[i])
-    for m in range(count):
-        k = active.k[m]
-        l, o = contacts.l[k], contacts.old[k]
-        contacts.l[k] = (
-            chosen(where, 0.5 * (l[0] + o[0]), l[0]),
-            chosen(where, 0.5 * (l[1] + o[1]), l[1]),
-            chosen(where, 0.5 * (l[2] + o[2]), l[2]),
-        )
-    for m in range(n_rows):
-        r = near.k[m]
-        rows.l[r] = chosen(where, 0.5 * (rows.l[r] + rows.old[r]), rows.l[r])
-
-
 @part
 def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     """1 + sum Y C Y^T on the axes that are touched, and the right-hand side."""
@@ -205,6 +195,7 @@ def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
     H, b = fields(memory, NUMBERS, LANES, head.H[0]), fields(memory, NUMBERS, LANES, head.b[0])
     active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    pushed = fields(memory, LIST, 1, head.pushed[0])
     touched, column = fields(memory, LIST, 1, head.touched[0]), fields(memory, TRIPLE, LANES, head.column[0])
     fill, reach = fields(memory, FILL, 1, head.fill[0]), fields(memory, REACH, 1, head.reach[0])
     none = 0.0 * z.x[0]
@@ -217,6 +208,11 @@ def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     for m in range(count):
         k = active.k[m]
         chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
+        l, target = contacts.l[k], contacts.target[k]
+        pushed.k[m] = 1
+        if is_open(links, chain, y, first, size, z, l, target):
+            pushed.k[m] = 0
+            continue
         u = speed_of(links, chain, y, first, size, z)
         r = stiffness / contacts.size[k]
         d, C = law_slope(contacts.l[k], u, contacts.target[k], contacts.mu[k], r)
@@ -286,10 +282,12 @@ def newton_apply(memory, head, count, n_rows):
     links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
     contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
-    b = fields(memory, NUMBERS, LANES, head.b[0])
+    b, pushed = fields(memory, NUMBERS, LANES, head.b[0]), fields(memory, LIST, 1, head.pushed[0])
     active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
     for m in range(count):
         k = active.k[m]
+        if pushed.k[m] == 0:
+            continue
         chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
         s = speed_of(links, chain, y, first, size, b)
         l, d, C = contacts.l[k], contacts.d[k], contacts.C[k]
@@ -312,44 +310,50 @@ def newton_apply(memory, head, count, n_rows):
 
 
 @part
+def newton_cycle(memory, head, count, n_rows, n_touched, turn, live, off, stiffness):
+    """A step of Newton's method and two sweeps, where they make the residual smaller; answers it, and where."""
+    keep(memory, head, head.n[0], count, n_rows)
+    newton_system(memory, head, count, n_rows, n_touched, stiffness)
+    newton_solve(memory, head, n_touched)
+    newton_apply(memory, head, count, n_rows)
+    for k in range(2):
+        sweep(memory, head, count, n_rows, turn + k, live, 0.0 * live)
+    now = residual(memory, head, count, n_rows)
+    better = where_less(now, off, live, 0.0)
+    go_back(memory, head, head.n[0], count, n_rows, better)
+    return chosen(better, now, off), better
+
+
+@part
 def solve(memory, head, count, n_rows, n_touched, alive):
-    """Find the impulses; answers the residual (m/s)."""
-    n, tolerance = head.n[0], head.tolerance[0]
-    turn, live, none = 0, alive, 0.0 * alive
-    plain, stiffness = none, none + head.stiffness[0]
+    """Find the impulses; answers the residual (m/s).
+
+    The first cycles go on to the tolerance. States that are still off by more than ``loose`` get further
+    ones, with ever more sweeps of projected steps, which find a way out where exact ones are caught.
+    """
+    turn, late, none = 0, head.late[0], 0.0 * alive
+    live, stiffness = alive, none + head.stiffness[0]
     for _ in range(head.sweeps[0]):
         sweep(memory, head, count, n_rows, turn, live, none)
         turn += 1
     off = residual(memory, head, count, n_rows)
     for cycle in range(head.cycles[0]):
-        live = where_less(tolerance, off, live, 0.0)
+        live = where_less(head.tolerance[0] if cycle < late else head.loose[0], off, live, 0.0)
         if not any_positive(live):
             break
-        keep(memory, head, n, count, n_rows)
-        newton_system(memory, head, count, n_rows, n_touched, stiffness)
-        newton_solve(memory, head, n_touched)
-        newton_apply(memory, head, count, n_rows)
-        now = residual(memory, head, count, n_rows)
-        better = where_less(now, off, live, 0.0)
-        for _ in range(2):
-            if not any_positive(live - better):
-                break
-            half_way(memory, head, n, count, n_rows, live - better)
-            again = residual(memory, head, count, n_rows)
-            improved = where_less(again, off, live - better, 0.0)
-            better, now = better + improved, chosen(improved, again, now)
-        go_back(memory, head, n, count, n_rows, better)
+        off, better = newton_cycle(memory, head, count, n_rows, n_touched, turn, live, off, stiffness)
         stiffness = chosen(better, smaller(GROWTH * stiffness, STIFFEST), larger(SHRINK * stiffness, SOFTEST))
-        plain = chosen(better, 0.0, live)
-        if cycle >= LATE and cycle % 4 != 0:
-            plain = live
-        now = chosen(better, now, off)
-        live = where_less(tolerance, now, live, 0.0)
-        if any_positive(live):
-            for _ in range(2 if cycle < LATE else 2 * (cycle - LATE + 2)):
-                sweep(memory, head, count, n_rows, turn, live, plain)
+        failed = where_less(head.tolerance[0], off, live - better, 0.0)
+        if cycle >= late:
+            failed = where_less(head.loose[0], off, live, 0.0)
+        if any_positive(failed):
+            plain, sweeps = none, 2
+            if cycle >= late:
+                sweeps = 2 * (cycle - late + 2)
+                if cycle % 4 != 0:
+                    plain = failed
+            for _ in range(sweeps):
+                sweep(memory, head, count, n_rows, turn, failed, plain)
                 turn += 1
-            off = residual(memory, head, count, n_rows)
-        else:
-            off = now
+            off = chosen(failed, residual(memory, head, count, n_rows), off)
     return off

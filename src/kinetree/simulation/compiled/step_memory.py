@@ -55,14 +55,15 @@ SETTINGS = (
     "restitution",
     "bounce",  # m/s: what touches more slowly does not bounce
     "stiffness",  # of Newton's law of projection, relative to 1 / mobility
+    "loose",  # m/s: what is solved to this does not get more than the first cycles
     "fastest",  # rad/s or m/s: beyond it a state has blown up
 )
-COUNTS = ("n", "nq", "n_points", "n_contacts", "n_rows", "n_regions", "uneven", "midpoint", "sweeps", "cycles")
+COUNTS = ("n", "nq", "n_points", "n_contacts", "n_rows", "n_regions", "uneven", "midpoint", "sweeps", "cycles", "late")
 TABLES = ("tree", "joints", "points", "regions", "plane", "terrain", "sought", "links", "candidates",
           "joint_rows", "fill", "reach")  # fmt: skip
 SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",
            "pairs", "root", "inverse_root", "z", "z_free", "z_old", "b", "y", "column", "row_y", "contacts",
-           "rows", "H", "active", "near", "touched", "marks")  # fmt: skip
+           "rows", "H", "active", "near", "touched", "marks", "pushed")  # fmt: skip
 STATE = ("state_q", "state_v", "state_l", "state_row", "state_audit", "state_force", "state_gap")
 STEP = Layout(
     world=False, constant=True, **dict.fromkeys((*COUNTS, *TABLES, *SCRATCH, *STATE), int),
