@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
 from kinetree.dynamics.loops.draft import Draft, random_motion
-from kinetree.dynamics.loops.machine.positions import (
+from kinetree.dynamics.loops.machine.position_tables import (
     AXIS,
     CHAIN,
     CLOSE,
