@@ -27,7 +27,8 @@ import platformdirs
 PACKAGE = Path(__file__).parents[1]
 SHARED = ("engine", "kernels")  # rooms whose sources shape all machine code
 KEEPERS = tuple(  # which only keep it
-    f"{name}.py" for name in ("disk_cache", "keyed", "notice", "numba_cache", "prebuilt", "stored_code")
+    f"{name}.py"
+    for name in ("companion", "disk_cache", "keyed", "notice", "numba_cache", "prebuilt", "stored_code")
 )
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 HARMLESS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")  # settings that shape no code

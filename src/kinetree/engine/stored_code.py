@@ -15,6 +15,7 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
+from kinetree.engine.companion import compiled_meanwhile
 from kinetree.engine.disk_cache import code_folder, first_choice, is_private, room_of, stamp
 from kinetree.engine.keyed import content, kept, loading
 from kinetree.engine.prebuilt import prebuilt
@@ -132,6 +133,8 @@ def stored_or_made(name: str, lanes: int, make: Callable[[], Any], source: str |
     if found is None:
         folder = code_folder(name, lanes, source)
         found = None if folder in (None, tried) else _read(folder)
+        if found is None and folder is not None and compiled_meanwhile(name):
+            found = _read(folder)
     return make() if found is None else found
 
 

@@ -101,7 +101,7 @@ def _loop_pieces() -> Iterator[Piece]:
     """Accelerations and driving forces of closed loops, and what their simulations run."""
     from kinetree.dynamics.loops.direct import judged_state
     from kinetree.dynamics.loops.machine.blocks import loop_drives
-    from kinetree.dynamics.loops.machine.position_tables import loop_positions
+    from kinetree.dynamics.loops.machine.code import loop_positions
     from kinetree.engine.loop_code import loop_states
     from kinetree.simulation.compiled.cut_joints import cut_joint_events, cut_joint_forces
     from kinetree.simulation.compiled.loops import loop_motion, loop_projection

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kinetree.engine.stored_code import stored_or_made
-from kinetree.engine.word_call import Kind, WordCall
-
-OBSERVED = [Kind("f8", rank) for rank in (1, 1, 1, 2, 2, 2, 2)]
+from kinetree.engine.word_call import WordCall
+from kinetree.simulation.compiled.context import OBSERVED
 
 
 @functools.cache

@@ -273,7 +273,7 @@ def complete(own, base, parts, views, dependents, rates, second):
 
 
 def loop_positions() -> Any:
-    """The body of `kinetree.dynamics.loops.machine.position_tables.loop_positions`."""
+    """The body of `kinetree.dynamics.loops.machine.code.loop_positions`."""
 
     def run(table, memory, size, begin, end, pairs, base, what, idle):
         own = doubles(memory, size)
