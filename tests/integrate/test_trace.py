@@ -5,7 +5,8 @@ import pytest
 from numba import cfunc
 
 from kinetree.integrate import integration as integrations
-from kinetree.integrate.integration import METHODS, Integration, Status
+from kinetree.integrate.code import STAGES as METHODS
+from kinetree.integrate.integration import Integration, Status
 from support.odes import four_pendulums
 
 SIGNATURE = "int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))"

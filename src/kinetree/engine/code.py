@@ -10,8 +10,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from kinetree.engine.companion import Piece
 from kinetree.engine.direct import range_call
 from kinetree.engine.stored_code import stored_or_made
+from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.number import LANES
 
@@ -97,3 +99,15 @@ def unpack_states(lanes: int = LANES) -> Callable[..., bool]:
         return unpack_body(lanes)
 
     return range_call(stored_or_made("unpack", lanes, make))
+
+
+def piece(kernel: str, shape: str) -> Piece:
+    """A "single", "many" or "full" shape of the kernel of that name, for `companion.compile_ahead`."""
+    lanes = 1 if shape == "single" else LANES
+    return Piece(f"{kernel}-{shape}", lanes, __file__, made, (kernel, shape))
+
+
+def made(kernel: str, shape: str) -> Any:
+    """The machine code of a `piece`."""
+    known = {each.name: each for each in all_kernels()}[kernel]
+    return {"single": single_state, "many": many_code, "full": full_code}[shape](known)

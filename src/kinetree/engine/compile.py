@@ -43,7 +43,7 @@ def many_body(name: str, kernel: Kernel, lanes: int, streamed: bool) -> Any:
             suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))
         return 1 if suspicion == 0.0 else 0
 
-    return compiled_callback(run, _RANGE, name, lanes, alone=True)
+    return compiled_callback(run, _RANGE, name, lanes)
 
 
 def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
@@ -102,7 +102,7 @@ def full_body(name: str, kernel: Kernel, lanes: int) -> Any:
             spread(work, start, order, full, states, first, streamed != 0)
         return 1 if suspicion == 0.0 else 0
 
-    return compiled_callback(run, _RANGE, name, lanes, alone=True)
+    return compiled_callback(run, _RANGE, name, lanes)
 
 
 def unpack_body(lanes: int) -> Any:
@@ -119,7 +119,7 @@ def unpack_body(lanes: int) -> Any:
             spread(work, start, order, full, states, min(b, states - lanes), streamed != 0)
         return 1
 
-    return compiled_callback(run, _RANGE, "unpack", lanes, alone=True)
+    return compiled_callback(run, _RANGE, "unpack", lanes)
 
 
 def single_body(name: str, kernel: Kernel) -> Any:
@@ -142,7 +142,7 @@ def single_body(name: str, kernel: Kernel) -> Any:
             return 0
         return 1 if suspicion(tree, fields(memory, slots, 1, start), *views[inputs:]) == 0.0 else 0
 
-    return compiled_callback(run, _SINGLE, name, alone=True)
+    return compiled_callback(run, _SINGLE, name)
 
 
 @numba.extending.register_jitable(**INLINE)

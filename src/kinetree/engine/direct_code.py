@@ -222,7 +222,7 @@ def state_entry() -> Any:
         _drop(context, full)
         return both
 
-    return compiled_callback(enter, ENTRY, "state-entry", alone=True)
+    return compiled_callback(enter, ENTRY, "state-entry")
 
 
 def range_entry() -> Any:
@@ -255,4 +255,4 @@ def range_entry() -> Any:
         ask(word(context, RESTORE), (thread,))
         return _kept(context, word(context, TRUE if answer != 0 else FALSE))
 
-    return compiled_callback(enter, ENTRY, "range-entry", alone=True)
+    return compiled_callback(enter, ENTRY, "range-entry")

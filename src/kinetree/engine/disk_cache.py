@@ -26,7 +26,10 @@ import platformdirs
 
 PACKAGE = Path(__file__).parents[1]
 SHARED = ("engine", "kernels")  # rooms whose sources shape all machine code
-KEEPERS = ("disk_cache.py", "keyed.py", "notice.py", "numba_cache.py", "stored_code.py")  # which only keep it
+KEEPERS = tuple(  # which only keep it
+    f"{name}.py"
+    for name in ("companion", "disk_cache", "keyed", "notice", "numba_cache", "prebuilt", "stored_code")
+)
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 HARMLESS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")  # settings that shape no code
 FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that no one loads is deleted
@@ -49,7 +52,7 @@ def room_of(source: str | None) -> str:
     if source is None or not Path(source).is_relative_to(PACKAGE):
         return ""
     room = Path(source).parent.relative_to(PACKAGE)
-    return "" if room.parts[0] in SHARED else room.as_posix()
+    return "" if not room.parts or room.parts[0] in SHARED else room.as_posix()
 
 
 @functools.cache
@@ -61,16 +64,27 @@ def stamp(lanes: int, room: str = "") -> str:
     """
     cpu = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     versions = (_numba_version(), llvmlite.__version__, sys.version_info[:2])
-    build = (object.__basicsize__, tuple.__basicsize__, getattr(sys, "abiflags", ""))
     names = sorted(name for name in os.environ if name.startswith("NUMBA_") and name not in HARMLESS)
     settings = [(name, os.environ[name]) for name in names]
-    key = hashlib.sha256(repr((lanes, versions, build, cpu, settings)).encode())
+    key = repr((lanes, versions, object_layout(), cpu, settings, sources(room)))
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+@functools.cache
+def sources(room: str = "") -> str:
+    """A digest of all sources that shape the machine code of a room."""
+    key = hashlib.sha256()
     for name in (*SHARED, *([room] if room else [])):
         for file in sorted((PACKAGE / name).rglob("*.py")):
             if file.name in KEEPERS and name == "engine":
                 continue
             key.update(file.name.encode() + file.read_bytes())
-    return key.hexdigest()[:16]
+    return key.hexdigest()
+
+
+def object_layout() -> tuple[int, int, str]:
+    """How long the heads of Python's objects are, and the build of Python."""
+    return object.__basicsize__, tuple.__basicsize__, getattr(sys, "abiflags", "")
 
 
 def _numba_version() -> bytes:

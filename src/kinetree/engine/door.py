@@ -4,7 +4,7 @@ Other rooms write compiled code with the names below and import neither numba no
 called by compiled code is marked ``inline`` (its code is copied into the caller), ``part`` (it is called),
 ``helper`` (it is called, and arrays are not counted) or ``in_any_order`` (a helper whose sums may be taken in
 any order, as vectors). ``compiled_function`` makes a function for Python, ``compiled_callback`` one with a C
-interface.
+interface, ``compiled_words`` the body of a `WordCall`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, from_dtype, types
+from numba import from_dtype, types
 from numba.extending import register_jitable
 
 from kinetree.engine.lanes.number import FLAGS, INLINE, PART
-from kinetree.engine.machine_code import compiled_callback, compiled_function
+from kinetree.engine.lanes.objects import carray
+from kinetree.engine.machine_code import compiled_callback, compiled_function, compiled_words
 
 __all__ = [
     "BOOLEAN", "COMPLEX", "FLOAT", "INTEGER", "NUMBERS", "array_type", "carray", "compiled_callback",
-    "compiled_function", "helper", "in_any_order", "inline", "part", "record_array", "tuple_type",
+    "compiled_function", "compiled_words", "helper", "in_any_order", "inline", "part", "record_array",
+    "tuple_type",
 ]  # fmt: skip
 
 FLOAT, COMPLEX, INTEGER, BOOLEAN = types.float64, types.complex128, types.int64, types.boolean

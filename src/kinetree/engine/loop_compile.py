@@ -91,4 +91,4 @@ def loop_body(lanes: int) -> Any:
             judge(loops, rows, pivots, owners, matrix, unknowns, gaps, spares, verdict)
         return 1
 
-    return compiled_callback(run, _RANGE, "loop-states", lanes, alone=True)
+    return compiled_callback(run, _RANGE, "loop-states", lanes)

@@ -28,15 +28,15 @@ INSTRUCTIONS = frozenset(
 
 
 @contextlib.contextmanager
-def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Iterator[None]:
+def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int, source: str) -> Iterator[None]:
     """Compile in here: machine code comes from the disk cache or goes there; a notice says if it is made."""
     with Notice(name) as notice, warnings.catch_warnings(), undisturbed():
         warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
-        folder = code_folder(name, lanes, run.__code__.co_filename)
+        folder = code_folder(name, lanes, source)
         if folder is not None:  # or else numba would go elsewhere
             compiler._cache = _StampedCache.at(folder, run)
             compiler._cache.is_missing = notice.show
-            compiler._cache.is_alone = isinstance(compiler, CFunc) and _is_alone(compiler)
+            compiler._cache.is_alone = isinstance(compiler, CFunc)
         else:
             notice.show()
         yield
@@ -114,11 +114,6 @@ class _Entries:
         """Drop all entries."""
         for file in self.folder.glob("numba-*"):
             drop(self.folder, file.name)
-
-
-def _is_alone(callback: Any) -> bool:
-    """Whether a callback was asked for alone; others are looked for among numba's entries."""
-    return not callback._compiler.targetoptions["_nrt"]
 
 
 def _keep_alone(folder: Path, result: Any) -> bool:

@@ -15,8 +15,10 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
+from kinetree.engine.companion import compiled_meanwhile
 from kinetree.engine.disk_cache import code_folder, first_choice, is_private, room_of, stamp
 from kinetree.engine.keyed import content, kept, loading
+from kinetree.engine.prebuilt import prebuilt
 
 FILE = "code"
 _FAULT = ctypes.create_string_buffer(b"a kernel met an error that only numba can tell; its answer is void")
@@ -49,6 +51,8 @@ STAND_INS = {
     "numba_runtime_build_excinfo_struct": "nothing",
 }  # what numba's code calls to raise an exception, which no kernel means to
 
+IN_C = {"numba_nextafter": "nextafter"}  # functions of the C library under names of numba
+
 
 class StoredCode:
     """A C function from the disk: ``address`` is where it starts, for as long as the object lives.
@@ -78,7 +82,7 @@ def address_in_process(name: str) -> int:
     """Where a function of the C library or of Python is, without numba; 0 if it is not there."""
     for library in _libraries():
         with contextlib.suppress(AttributeError):
-            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+            return ctypes.cast(getattr(library, IN_C.get(name, name)), ctypes.c_void_p).value or 0
     return 0
 
 
@@ -117,7 +121,7 @@ def _stand_in_engine() -> Any:
 
 
 def stored_or_made(name: str, lanes: int, make: Callable[[], Any], source: str | None = None) -> Any:
-    """The machine code of that name, with its ``address``: from the disk, or made.
+    """The machine code of that name, with its ``address``: from the cache, from the package, or made.
 
     ``source`` is a file of the folder that the code comes from, if that is not one of the shared rooms.
     """
@@ -125,8 +129,12 @@ def stored_or_made(name: str, lanes: int, make: Callable[[], Any], source: str |
     tried = first / stamp(lanes, room_of(source)) / name if is_private(first) else None
     found = None if tried is None else _read(tried)
     if found is None:
+        found = _prebuilt(name, lanes, room_of(source))
+    if found is None:
         folder = code_folder(name, lanes, source)
         found = None if folder in (None, tried) else _read(folder)
+        if found is None and folder is not None and compiled_meanwhile(name):
+            found = _read(folder)
     return make() if found is None else found
 
 
@@ -141,11 +149,21 @@ def _read(folder: Path) -> StoredCode | None:
     found = content(folder, FILE)
     if found is None:
         return None
+    with loading(folder, FILE):
+        return _loaded(found)
+
+
+def _prebuilt(name: str, lanes: int, room: str) -> StoredCode | None:
+    """What comes with the package; None if there is nothing that fits, or it cannot run here."""
+    found = prebuilt(name, lanes, room)
+    return None if found is None else _loaded(found)
+
+
+def _loaded(entry: bytes) -> StoredCode | None:
     try:
-        line, _, code = found.partition(b"\n")
+        line, _, code = entry.partition(b"\n")
         head = json.loads(line)
-        with loading(folder, FILE):
-            return StoredCode(code, head["symbol"], head["needs"])
+        return StoredCode(code, head["symbol"], head["needs"])
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError):
         return None
 

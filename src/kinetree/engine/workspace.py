@@ -11,6 +11,7 @@ from kinetree.kernels.layout import Kernel
 from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
 from kinetree.model.tree import Tree
 
+BLOCK = 4  # numbers per vector of plain rows, as integrators have them
 CHUNK = 128  # entries of each state that are transposed at once on their way past the caches
 LINE = 8  # numbers of a cache line
 ROW = CHUNK + LINE  # a chunk, and before it what did not fill a line

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
-from kinetree.engine.door import INTEGER, compiled_function
-from kinetree.engine.lanes.calls import BLOCK, address_of, call, load_block, store_block
+from kinetree.engine.door import compiled_words
+from kinetree.engine.door import helper as compiled
+from kinetree.engine.lanes.calls import address_of, call, load_block, store_block
+from kinetree.engine.workspace import BLOCK
 from kinetree.integrate.events import (
     allow_chatter,
     begin_events,
@@ -22,34 +23,25 @@ from kinetree.integrate.radau import radau
 from kinetree.integrate.settings import (
     ACCEPTED,
     ARGUMENT,
+    ARRAYS,
     CALLBACK,
-    COMPLEX,
     DONE,
     EVENT,
-    FLOATS,
     GO_ON,
     JUMP,
     KINK,
     LOG_FULL,
-    MATRIX,
     MOVED,
     NEW,
     PLANNED,
     RUNNING,
-    SETTINGS,
     SMOOTH,
     TRACE_FULL,
-    WHOLE,
     K,
     Y,
-    compiled,
 )
 from kinetree.integrate.steps import shortest_step
 
-SIGNATURE = [
-    SETTINGS, MATRIX, FLOATS, MATRIX, FLOATS, MATRIX, WHOLE, MATRIX, WHOLE, MATRIX, COMPLEX, WHOLE,
-    MATRIX, INTEGER,
-]  # fmt: skip
 METHODS = {make.__name__: make for make in (dopri5, dop853, radau, rk4, semi_implicit_euler)}
 
 
@@ -59,9 +51,8 @@ def method_named(name: str) -> Method:
     return METHODS[name]()
 
 
-@functools.cache
-def advancing(name: str) -> Callable[..., int]:
-    """advance(settings, memory, times, out, breaks, g, rules, log, log_index, ..., trace, max_steps)."""
+def advancing(name: str) -> Any:
+    """The body of `kinetree.integrate.code.advancing`."""
     method = method_named(name)
     start, take, commit = method.start, method.take, method.commit
     dense, project = interpolation(method), projection(method)
@@ -137,7 +128,7 @@ def advancing(name: str) -> Callable[..., int]:
                 pass_target(s, breaks)
         return DONE if s.t >= s.t_end else RUNNING
 
-    return compiled_function(advance, SIGNATURE, f"integrate-{name}")
+    return compiled_words(advance, ARRAYS, 1, f"integrate-{name}")
 
 
 def writing(dense: Any) -> Any:

@@ -15,26 +15,33 @@ from __future__ import annotations
 
 import math
 
-from kinetree.engine.lanes.calls import BLOCK, address_of, call, load_block, store_block
+from kinetree.engine.door import helper as compiled
+from kinetree.engine.lanes.calls import address_of, call, load_block, store_block
+from kinetree.engine.workspace import BLOCK
 from kinetree.integrate.settings import (
     ARGUMENT,
     CALLBACK,
+    CHATTER,
+    END,
+    END_TREND,
     EVENT,
+    FIRED,
     GO_ON,
     JUMP,
     KINK,
     NEW,
+    OLD,
+    PATH,
+    SIDE,
+    THETA,
+    TREND,
+    TRIAL,
     Y,
-    compiled,
 )
 from kinetree.integrate.steps import EPSILON, copy, scaled_squares, worst_mean_square
 
 RECORD, RESTART, STOP, SWITCH = range(4)  # actions; the last restarts and is not logged
 
-# rows of g: values at the start and at the end of a step and in between, the last sign other than zero,
-# where the crossing is (theta, or NEVER), whether the event has just happened, rates at start and end, how
-# often in a row it has happened at once, how far the state has gone since it happened
-OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, CHATTER, PATH, EVENT_ROWS = range(11)
 NEVER = 2.0
 OCCURRED, RESET = 1.25, 2.0  # signals to f about an event; signs are 1.0 and -1.0
 AHEAD = 2.0**-20  # share of a step over which rates are taken

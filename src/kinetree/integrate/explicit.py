@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.engine.door import helper as compiled
 from kinetree.engine.lanes.calls import combination, stages
 from kinetree.integrate import dop853 as eighth
 from kinetree.integrate import dopri5 as fifth
@@ -24,7 +25,6 @@ from kinetree.integrate.settings import (
     STEP_TOO_SMALL,
     K,
     Y,
-    compiled,
 )
 from kinetree.integrate.steps import (
     copy,

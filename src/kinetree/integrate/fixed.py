@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from kinetree.engine.lanes.calls import BLOCK, load_block, store_block
+from kinetree.engine.door import helper as compiled
+from kinetree.engine.lanes.calls import load_block, store_block
+from kinetree.engine.workspace import BLOCK
 from kinetree.integrate.explicit import Method, all_stages, last_time, nothing_more, point
-from kinetree.integrate.settings import CALLBACK, GO_ON, NEW, NOT_FINITE, K, Y, compiled
+from kinetree.integrate.settings import CALLBACK, GO_ON, NEW, NOT_FINITE, K, Y
 from kinetree.integrate.steps import copy, evaluate, is_finite
 
 AT_END, CHANGE = K + 1, K + 2  # rows: f at the end of the step, and y_new - y

@@ -11,12 +11,11 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
-from kinetree.engine.lanes.calls import BLOCK
+from kinetree.engine.workspace import BLOCK
 from kinetree.integrate import settings as names
+from kinetree.integrate.code import STAGES, advancing
 from kinetree.integrate.collocation import MOST_PAIRS
-from kinetree.integrate.driver import METHODS, advancing, method_named
-from kinetree.integrate.events import EVENT_ROWS, PATH
-from kinetree.integrate.settings import ATOL, JUMP, RECORD, STATISTICS, K, Y
+from kinetree.integrate.settings import ATOL, EVENT_ROWS, JUMP, PATH, RECORD, STATISTICS, K, Y
 
 LOG_LENGTH = 64  # log entries that fit before they are moved to a list
 TRACE_NUMBERS, FEWEST_ROWS = 200_000, 256  # numbers of a trace, and rows, before it is handed over
@@ -140,8 +139,7 @@ class Integration:
         trace: Callable[[Steps], None] | None = None,
     ) -> None:
         self._check(method, rates, context, np.shape(y0)[-1], np.size(y0), n, n_sums, n_more)
-        self.method = method_named(method)
-        self._advance = advancing(method)
+        self.method = method
         y0 = np.atleast_2d(np.asarray(y0, float))
         self.lanes, self.size = y0.shape
         self._s = np.zeros(1, RECORD)
@@ -178,28 +176,28 @@ class Integration:
         rows = 0 if trace is None else max(FEWEST_ROWS, TRACE_NUMBERS // (2 + 2 * numbers))
         self._trace = np.zeros((rows, 2 + 2 * numbers))
         self._first = self._bytes.copy()
+        self._advance = advancing(method).bound(
+            self._s,
+            self._memory,
+            self.times,
+            self._out,
+            self._breaks,
+            self._g,
+            self._rules,
+            self._log,
+            self._log_index,
+            self._matrices,
+            self._complexes,
+            self._pivots,
+            self._trace,
+        )
 
     def advance(self, max_steps: int) -> Status:
         """Take up to that many steps."""
         s = self._s[0]
         while True:
             before = int(s["steps"])
-            status = self._advance(
-                self._s,
-                self._memory,
-                self.times,
-                self._out,
-                self._breaks,
-                self._g,
-                self._rules,
-                self._log,
-                self._log_index,
-                self._matrices,
-                self._complexes,
-                self._pivots,
-                self._trace,
-                max_steps,
-            )
+            status = self._advance(max_steps)
             self._drain_log()
             if status == names.TRACE_FULL:
                 self.flush()
@@ -300,7 +298,7 @@ class Integration:
     def _new_memory(self, atol: Any, n_sums: int) -> Array:
         """The rows; entries that do not count have an infinite atol."""
         numbers = self.lanes * self.size
-        memory = aligned(K + self.method.stages, max(1, -(-numbers // BLOCK)) * BLOCK)
+        memory = aligned(K + STAGES[self.method], max(1, -(-numbers // BLOCK)) * BLOCK)
         memory[:] = 0.0
         memory[ATOL] = np.inf
         tolerance = np.array(np.broadcast_to(atol, (self.lanes, self.size)), float)
@@ -331,7 +329,7 @@ class Integration:
         return int(np.floor(t / period + 1e-9)) + 1 if period > 0.0 else 0
 
     def _prepare_matrices(self, jacobian: int | None, n: int, n_more: int) -> None:
-        size, width = (n + n_more, 2 * n + n_more) if self.method.name == "radau" else (0, 1)
+        size, width = (n + n_more, 2 * n + n_more) if self.method == "radau" else (0, 1)
         self._matrices = np.zeros((2 * size + 1, max(1, width)))
         self._complexes = np.zeros((MOST_PAIRS * size + 1, max(1, size)), complex)
         self._pivots = np.zeros((1 + MOST_PAIRS, size), np.int64)
@@ -344,4 +342,4 @@ class Integration:
         self._set(n_log=0)
 
 
-__all__ = ["METHODS", "EventRecord", "Events", "Integration", "Status", "Steps"]
+__all__ = ["EventRecord", "Events", "Integration", "Status", "Steps"]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 
-from kinetree.engine.lanes.calls import BLOCK, load_block, store_block
+from kinetree.engine.door import helper as compiled
+from kinetree.engine.lanes.calls import load_block, store_block
+from kinetree.engine.workspace import BLOCK
 from kinetree.integrate.collocation import GAMMA, MOST_STAGES, PAIRS, SCALES, T_INVERSE, C, E, T
 from kinetree.integrate.explicit import Method, last_time, nothing_more
 from kinetree.integrate.radau_systems import (
@@ -36,7 +38,6 @@ from kinetree.integrate.settings import (
     STEP_TOO_SMALL,
     K,
     Y,
-    compiled,
 )
 from kinetree.integrate.steps import (
     EPSILON,

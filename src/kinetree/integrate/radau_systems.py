@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 
+from kinetree.engine.door import helper as compiled
 from kinetree.engine.door import in_any_order
 from kinetree.engine.lanes.calls import address_of, call
 from kinetree.integrate.collocation import GAMMA, MOST_STAGES, PAIRS
-from kinetree.integrate.settings import ARGUMENT, ERROR, K, Y, compiled
+from kinetree.integrate.settings import ARGUMENT, ERROR, K, Y
 from kinetree.integrate.steps import EPSILON, copy, evaluate
 
 Z, F, W, D, Z_OLD, F_START = (K + k * MOST_STAGES for k in range(6))  # a row for each stage, but the last

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinetree.engine import door
-
-compiled = door.helper  # a part of the integrator, called by others
+from kinetree.engine.word_call import Kind
 
 # rows of the memory
 Y, NEW, ARGUMENT, ERROR, ATOL, K = range(6)  # stage derivatives from K on
+
+# rows of g: values at the start and at the end of a step and in between, the last sign other than zero,
+# where the crossing is (theta, or NEVER), whether the event has just happened, rates at start and end, how
+# often in a row it has happened at once, how far the state has gone since it happened
+OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, CHATTER, PATH, EVENT_ROWS = range(11)
 
 # what a compiled call answers
 DONE, RUNNING, EVENT, STEP_TOO_SMALL, NOT_FINITE, CALLBACK, LOG_FULL, TRACE_FULL = range(8)
@@ -96,10 +99,10 @@ RECORD = np.dtype(
     [(name, "f8") for name in _FLOATS] + [(name, "i8") for name in _INTEGERS] + [("weights", "f8", (16,))],
     align=True,
 )
+ARRAYS = [Kind(RECORD, 1)] + [
+    Kind(element, rank)
+    for element, rank in zip(
+        "f8 f8 f8 f8 f8 i8 f8 i8 f8 c16 i8 f8".split(), (2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2), strict=True
+    )
+]  # that `advance` takes: settings, memory, times, out, breaks, g, rules, log, log_index, matrices, ...
 STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorisations")
-
-FLOATS = door.array_type(door.FLOAT, 1)
-MATRIX = door.array_type(door.FLOAT, 2)
-WHOLE = door.array_type(door.INTEGER, 2)
-COMPLEX = door.array_type(door.COMPLEX, 2)
-SETTINGS = door.record_array(RECORD)

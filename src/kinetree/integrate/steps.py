@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from kinetree.engine.lanes.calls import BLOCK, address_of, call, larger_magnitude, load_block, store_block
+from kinetree.engine.door import helper as compiled
+from kinetree.engine.lanes.calls import address_of, call, larger_magnitude, load_block, store_block
 from kinetree.engine.lanes.calls import total as sum_of
-from kinetree.integrate.settings import ARGUMENT, ATOL, ERROR, FREE, NEW, K, Y, compiled
+from kinetree.engine.workspace import BLOCK
+from kinetree.integrate.settings import ARGUMENT, ATOL, ERROR, FREE, NEW, K, Y
 
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 10.0 * EPSILON  # relative to time: shorter steps are rounding

@@ -10,10 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.engine import companion
+from kinetree.engine.code import piece
 from kinetree.errors import KinetreeError, SimulationError, StopSimulation
+from kinetree.integrate import code as methods
 from kinetree.integrate.integration import Integration, Status, Steps
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
+from kinetree.simulation.compiled import code
 from kinetree.simulation.compiled.loops import Passage
 from kinetree.simulation.course import Continued, SwitchingIntegration
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
@@ -29,7 +33,7 @@ from kinetree.simulation.gimbal import CLOSE, NEAR, Charts
 from kinetree.simulation.loop_audit import loop_drift, passage_events, passages
 from kinetree.simulation.progress import Progress
 from kinetree.simulation.settings import AUTO, FIXED, Options
-from kinetree.simulation.stiffness import chosen_method
+from kinetree.simulation.stiffness import chosen_method, explicit_method
 from kinetree.simulation.system import System
 
 PIECE = 0.05  # s of work between two looks at the clock and the keyboard
@@ -175,6 +179,19 @@ def _integration(
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
         trace=trace,
+    )
+
+
+def compile_ahead(system: System, options: Options) -> None:
+    """Have two processes compile what a first simulation needs, if it is not there yet."""
+    method = explicit_method(system) if options.method == AUTO else options.method
+    companion.compile_ahead(
+        [companion.Piece("rates-1", 1, str(code.__file__), code.rates, (1,))],
+        [
+            companion.Piece(f"integrate-{method}", 1, str(methods.__file__), methods.advancing, (method,)),
+            companion.Piece("observe", 1, str(code.__file__), code.observe),
+            piece("energy", "many"),
+        ],
     )
 
 

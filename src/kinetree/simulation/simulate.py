@@ -27,7 +27,7 @@ from kinetree.simulation.ground import Ground
 from kinetree.simulation.judge import Recorder
 from kinetree.simulation.loop_audit import closure_checks, loop_errors, passage_messages
 from kinetree.simulation.progress import shown_progress
-from kinetree.simulation.run import Run, integrate
+from kinetree.simulation.run import Run, compile_ahead, integrate
 from kinetree.simulation.scenario import Scenario
 from kinetree.simulation.settings import (
     Gimbal,
@@ -119,6 +119,7 @@ def simulate(
     scenario.check_start(*start)
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     charts = Charts(scenario, (events,) if isinstance(events, Trigger) else tuple(events))
+    compile_ahead(charts.system, options)
     y0 = charts.begin(*start)
     charts.system.close_loops(y0)
     _check_inertia(charts.system, y0[0])

@@ -17,6 +17,7 @@ from kinetree.kernels.ground import CONTACT
 from kinetree.kernels.rates import GUARDS
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.variables import KNOWN, Variable
+from kinetree.simulation.compiled import code
 from kinetree.simulation.compiled.component import StateLayout
 from kinetree.simulation.compiled.context import HEADER, Context, ContextParts
 from kinetree.simulation.loads import Loads
@@ -117,9 +118,7 @@ class System:
 
     def _compiled(self, name: str) -> int:
         """The compiled function of that name; compiled on first use."""
-        from kinetree.simulation.compiled import rates as rates_code
-
-        make = getattr(rates_code, name)
+        make = getattr(code, name)
         models = self.lanes if self.parts.varied else 1
         return int((make() if name in ("events", "switch") else make(self.lanes, models)).address)
 
@@ -147,9 +146,7 @@ class System:
         """Where the slopes of the rates are; None where one of the components knows none of its own."""
         if not all(part.has_slopes for part in self.parts.components):
             return None
-        from kinetree.simulation.compiled.jacobian import jacobian
-
-        return int(jacobian().address)
+        return int(code.jacobian().address)
 
     def set_constant(self, tau: Array) -> None:
         """Constant torques (n,) or (lanes, n) beside the law."""
@@ -185,27 +182,25 @@ class System:
 
         A sampled law's torques are those of the last instant before each time, or the ``present`` ones.
         """
-        from kinetree.simulation.compiled.observe import observe
-
         k, n, points = len(times), self.n_axes, len(self.parts.points)
-        flat = np.ascontiguousarray(states.reshape(k, -1))
+        flat = np.array(states, float).reshape(k, -1)
         rates, tau = np.zeros_like(flat), np.zeros((k, self.lanes * n))
         contact = np.zeros((k, self.lanes * CONTACT * points))
         start, parts = self.context.start, self.parts
         places = (start["tau"], start["contact"], start["held"], start["log"], 0 if present else parts.n_log)
         memory = self.context.memory
         with self.by_state():
-            done = observe()(
-                self.address("rates"),
-                memory.ctypes.data,
+            done = code.observe()(
                 memory,
-                places,
-                parts.period,
-                np.ascontiguousarray(times),
+                np.array([parts.period]),
+                np.array(times, float),
                 flat,
                 rates,
                 tau,
                 contact,
+                self.address("rates"),
+                memory.ctypes.data,
+                *places,
             )
         if done < k:
             self.raise_problem()

@@ -66,13 +66,11 @@ def _call_directly() -> None:
 
 def _simulation_pieces() -> Iterator[Piece]:
     """The right-hand sides of simulations, and the methods that integrate them."""
-    from kinetree.integrate.driver import METHODS, advancing
+    from kinetree.integrate.code import STAGES, advancing
     from kinetree.simulation.compiled.actuator import drive_jacobian, drive_rates
+    from kinetree.simulation.compiled.code import events, jacobian, observe, rates, sample, switch
     from kinetree.simulation.compiled.coupled import coupled_motion
-    from kinetree.simulation.compiled.jacobian import jacobian
-    from kinetree.simulation.compiled.observe import observe
     from kinetree.simulation.compiled.prescribed import prescribed_motion, prescribed_rates
-    from kinetree.simulation.compiled.rates import events, rates, sample, switch
     from kinetree.simulation.compiled.servos import servo_jacobian, servo_torques
     from kinetree.simulation.compiled.springs import spring_forces, spring_jacobian
 
@@ -95,7 +93,7 @@ def _simulation_pieces() -> Iterator[Piece]:
     yield "slopes of springs", spring_jacobian
     yield "motion of prescribed joints", prescribed_motion
     yield "forces in simulations", observe
-    for name in METHODS:
+    for name in STAGES:
         yield f"integration by {name}", partial(advancing, name)
 
 
@@ -103,7 +101,7 @@ def _loop_pieces() -> Iterator[Piece]:
     """Accelerations and driving forces of closed loops, and what their simulations run."""
     from kinetree.dynamics.loops.direct import judged_state
     from kinetree.dynamics.loops.machine.blocks import loop_drives
-    from kinetree.dynamics.loops.machine.positions import loop_positions
+    from kinetree.dynamics.loops.machine.code import loop_positions
     from kinetree.engine.loop_code import loop_states
     from kinetree.simulation.compiled.cut_joints import cut_joint_events, cut_joint_forces
     from kinetree.simulation.compiled.loops import loop_motion, loop_projection

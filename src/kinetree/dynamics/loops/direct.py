@@ -131,6 +131,6 @@ def judged_state() -> Any:
         from kinetree.dynamics.loops.machine.judged_code import SINGLE, run
         from kinetree.engine.door import compiled_callback
 
-        return compiled_callback(run, SINGLE, "loop-judged", alone=True)
+        return compiled_callback(run, SINGLE, "loop-judged")
 
     return stored_or_made("loop-judged", 1, make, at.__file__)

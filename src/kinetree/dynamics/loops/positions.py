@@ -11,7 +11,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
 from kinetree.dynamics.loops.draft import Draft, random_motion
-from kinetree.dynamics.loops.machine.positions import (
+from kinetree.dynamics.loops.machine.code import loop_positions
+from kinetree.dynamics.loops.machine.position_tables import (
     AXIS,
     CHAIN,
     CLOSE,
@@ -21,7 +22,6 @@ from kinetree.dynamics.loops.machine.positions import (
     RATES,
     REACH,
     TIE,
-    loop_positions,
 )
 from kinetree.dynamics.loops.system import loop_rows, size_of
 from kinetree.engine.ranges import Ranges

@@ -11,8 +11,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from kinetree.engine.lanes.number import DOUBLE, FLAGS, INT32, INT64, LaneType, splat
+from kinetree.engine.workspace import BLOCK
 
-BLOCK = 4  # numbers per vector
 _VECTOR = ir.VectorType(DOUBLE, BLOCK)
 _LANES = LaneType(BLOCK)
 

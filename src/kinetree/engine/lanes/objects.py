@@ -106,6 +106,63 @@ def _arrays_of(kind, element):
     return array
 
 
+def _contiguous(context, builder, kind, data, sizes):
+    """The array of a kind at an address, which belongs to no one."""
+    array = context.make_array(kind)(context, builder)
+    width = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [ir.Constant(INT64, width)]
+    for size in reversed(sizes[1:]):
+        strides.insert(0, builder.mul(strides[0], size))
+    populate_array(
+        array,
+        data=builder.bitcast(data, array.data.type),
+        shape=cgutils.pack_array(builder, sizes),
+        strides=cgutils.pack_array(builder, strides),
+        itemsize=ir.Constant(INT64, width),
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+@intrinsic
+def carray(typing, pointer, shape):
+    """What a pointer points to as a contiguous array of that shape, which belongs to no one."""
+    kind = types.Array(pointer.dtype, len(shape), "C")
+
+    def build(context, builder, sig, args):
+        sizes = zip(cgutils.unpack_tuple(builder, args[1]), shape, strict=True)
+        whole = [context.cast(builder, size, each, types.intp) for size, each in sizes]
+        return _contiguous(context, builder, kind, args[0], whole)
+
+    return kind(pointer, shape), build
+
+
+def arguments_of(kinds):
+    """arguments(words): the arrays (address and shape each) and integers of a `WordCall`, as a tuple."""
+    found = types.Tuple(tuple(kinds))
+
+    @intrinsic
+    def arguments(typing, words):
+        def build(context, builder, sig, args):
+            values, place = [], 0
+            for kind in kinds:
+                rank = kind.ndim if isinstance(kind, types.Array) else 0
+                head, *sizes = (
+                    builder.load(_place(builder, args[0], ir.Constant(INT64, place + k), INT64))
+                    for k in range(1 + rank)
+                )
+                place += 1 + rank
+                if rank:
+                    data = builder.inttoptr(head, DOUBLE.as_pointer())
+                    head = _contiguous(context, builder, kind, data, sizes)
+                values.append(head)
+            return context.make_tuple(builder, found, values)
+
+        return found(types.intp), build
+
+    return arguments
+
+
 doubles, integers = _arrays_of(types.float64, DOUBLE), _arrays_of(types.int64, INT64)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
+from kinetree.engine.word_call import Kind
 from kinetree.kernels import aba, floating, rnea, rnea_gradient
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import CHAIN
@@ -85,6 +86,7 @@ SLOPES = (
     "slope_free",
     "slope_rates",
 )  # scratch of the Jacobian
+OBSERVED = [Kind("f8", rank) for rank in (1, 1, 1, 2, 2, 2, 2)]  # arrays that `observe` takes
 HEADER = Layout(
     world=False,
     constant=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from kinetree.engine.door import carray, compiled_callback, inline, part
@@ -132,7 +131,6 @@ def _component_slopes(t, y_, J_, context_, memory, head):
     return 0
 
 
-@functools.cache
 def jacobian() -> Any:
     """The callback (t, y*, J*, context*) that fills J (n + more, 2 n + more), the slopes of ``rates(1)``.
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from kinetree.engine.door import FLOAT, INTEGER, array_type, compiled_function, tuple_type
+from kinetree.engine.door import compiled_words
 from kinetree.engine.lanes.calls import address_of, call
-
-_VECTOR, _MATRIX = array_type(FLOAT, 1), array_type(FLOAT, 2)
-_PLACES = tuple_type(INTEGER, 5)
+from kinetree.simulation.compiled.context import OBSERVED
 
 
-@functools.cache
 def observe() -> Any:
-    """The function (rates, context, memory, places, period, times, states, rates_out, tau, contact).
+    """The body of `kinetree.simulation.compiled.code.observe`."""
 
-    It answers how many states were done. ``places`` are the starts of tau, contact, held and log in the
-    context, and the number of logged instants; rows of the matrices belong to the times, all lanes in one
-    row. With a period the held torques are those of the last sampling instant, or,
-    with no logged instants, those in the context.
-    """
-
-    def run(rates, context, memory, places, period, times, states, rates_out, tau, contact):
+    def run(memory, periods, times, states, rates_out, tau, contact, rates, context, *places):
         tau_at, contact_at, held_at, log_at, n_log = places
+        period = periods[0]
         width, wide = tau.shape[1], contact.shape[1]
         for k in range(len(times)):
             if period > 0.0 and n_log > 0:
@@ -38,16 +29,4 @@ def observe() -> Any:
                 contact[k, i] = memory[contact_at + i]
         return len(times)
 
-    signature = [
-        INTEGER,
-        INTEGER,
-        _VECTOR,
-        _PLACES,
-        FLOAT,
-        _VECTOR,
-        _MATRIX,
-        _MATRIX,
-        _MATRIX,
-        _MATRIX,
-    ]
-    return compiled_function(run, signature, "observe")
+    return compiled_words(run, OBSERVED, 7, "observe")

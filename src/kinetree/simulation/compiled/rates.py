@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -151,7 +150,6 @@ def forces_in_state(lanes: int, models: int = 1) -> Any:
     return inline(forces)
 
 
-@functools.cache
 def rates(lanes: int, models: int = 1) -> Any:
     """The C callback (t, y*, dy*, context*) with the rates of `lanes` states, one after the other.
 
@@ -209,7 +207,6 @@ def rates(lanes: int, models: int = 1) -> Any:
     return compiled_callback(run, RATES, f"rates-{lanes}" + (f"-{models}" if models > 1 else ""))
 
 
-@functools.cache
 def sample(lanes: int, models: int = 1) -> Any:
     """The C callback (t, y*, context*) that takes the law's torques, holds them and logs them."""
     law, forces = law_in_state(lanes), forces_in_state(lanes, models)
@@ -256,7 +253,6 @@ def surroundings() -> Any:
     return inline(look)
 
 
-@functools.cache
 def events() -> Any:
     """The C callback (t, y*, g*, context*) with the values of `kernels.rates.event_values`."""
     look = surroundings()
@@ -281,7 +277,6 @@ def events() -> Any:
     return compiled_callback(run, RATES, "events")
 
 
-@functools.cache
 def switch() -> Any:
     """The C callback (t, y*, signals*, context*) of `kernels.rates.switch_modes`; modes are held after it."""
     look, holding = surroundings(), HEADER.places["holding"][0]

@@ -8,31 +8,28 @@ det(Q^T Q') > 0 for the factors before and after, which is the sign of det J_d w
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from math import sqrt
+from typing import Any
 
-from kinetree.engine.direct import range_call
+from kinetree.dynamics.loops.machine.position_tables import (
+    AXIS,
+    CHAIN,
+    CLOSE,
+    DEPENDENT,
+    POSITIONS,
+    RATES,
+    REACH,
+    TIE,
+)
 from kinetree.engine.door import INTEGER, compiled_callback, helper, in_any_order
 from kinetree.engine.lanes import fields, row_at
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
 from kinetree.kernels.aba import bias_forces
-from kinetree.kernels.layout import Layout
 from kinetree.kernels.loop import clear, constrain
 from kinetree.kernels.loop_table import CUT, ENTRY, GAP, ROW, SLOT, SLOTS, UNKNOWN
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.number import nothing
 
-FOLLOW, CHAIN, CLOSE, RATES, REACH = range(5)  # what `loop_positions` does
-TIE = Layout(world=False, constant=True, axis=int, coordinate=int, factor=1)  # q_axes = factors q + offset
-AXIS = Layout(world=False, constant=True, offset=1)
-DEPENDENT = Layout(world=False, constant=True, coordinate=int)
-TABLES = {"cuts": CUT, "rows": ROW, "entries": ENTRY, "ties": TIE, "offsets": AXIS, "dependents": DEPENDENT}
-SCRATCH = ("matrix", "unknowns", "gaps", "axes", "rates", "J", "before", "Q", "R", "b", "x", "q", "first")
-COUNTS = ("n_cuts", "n_rows", "n_axes", "n_dof", "n_ties", "n_dependent", "n_targets")
-POSITIONS = Layout(
-    world=False, constant=True, closed=1, **dict.fromkeys((*COUNTS, *TABLES, *SCRATCH), int)
-)  # the largest gap of closed loops, counts, and where each part begins, from the head's own place
 ITERATIONS = 8  # of Newton's iteration after a prediction
 MOST_ITERATIONS = 50  # of Newton's iteration from a guess
 ROUNDING = 1e-13  # rad or m: a step of Newton's iteration that ends it
@@ -275,16 +272,8 @@ def complete(own, base, parts, views, dependents, rates, second):
     return True
 
 
-@functools.cache
-def loop_positions() -> Callable[..., bool]:
-    """run(table, memory, begin, end, arrays, start, what) for states begin..end of arrays (batch, n_dof).
-
-    FOLLOW leads from poses in the first array to the independent coordinates of the second, both (batch,
-    n_dof), into the third; CHAIN does the same, each from the pose before, and ends where one is not reached.
-    CLOSE closes the loops by the dependent coordinates. REACH leads bodies, which the last loops tie to the
-    world, to frames in the second array (batch, 12 targets). RATES takes poses, velocities and accelerations
-    of which the dependent ones are filled. The fourth array (batch, 1) gets 1 where that succeeds.
-    """
+def loop_positions() -> Any:
+    """The body of `kinetree.dynamics.loops.machine.code.loop_positions`."""
 
     def run(table, memory, size, begin, end, pairs, base, what, idle):
         own = doubles(memory, size)
@@ -326,4 +315,4 @@ def loop_positions() -> Callable[..., bool]:
                 break
         return 1
 
-    return range_call(compiled_callback(run, _RANGE, "loop-positions"))
+    return compiled_callback(run, _RANGE, "loop-positions")

@@ -1,0 +1,24 @@
+"""The machine code of methods: from the disk, without the compiler, or else compiled."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from kinetree.engine.stored_code import stored_or_made
+from kinetree.engine.word_call import WordCall
+from kinetree.integrate.settings import ARRAYS
+
+STAGES = {"dopri5": 7, "dop853": 16, "radau": 26, "rk4": 6, "semi_implicit_euler": 3}  # rows of memory from K
+
+
+@functools.cache
+def advancing(name: str) -> WordCall:
+    """advance(settings, memory, times, out, breaks, g, rules, log, log_index, ..., trace, max_steps)."""
+
+    def make() -> Any:
+        from kinetree.integrate.driver import advancing
+
+        return advancing(name)
+
+    return WordCall(stored_or_made(f"integrate-{name}", 1, make, __file__), ARRAYS, 1)

@@ -1,0 +1,100 @@
+"""The machine code of simulations: from the disk, without the compiler, or else compiled."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from kinetree.engine.stored_code import stored_or_made
+from kinetree.engine.word_call import WordCall
+from kinetree.simulation.compiled.context import OBSERVED
+
+
+@functools.cache
+def rates(lanes: int, models: int = 1) -> Any:
+    """The C callback (t, y*, dy*, context*) with the rates of `lanes` states, one after the other.
+
+    All states are of one mechanism, or, if there are as many ``models``, each of its own.
+    """
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.rates import rates
+
+        return rates(lanes, models)
+
+    return _stored(_of_states("rates", lanes, models), make)
+
+
+@functools.cache
+def sample(lanes: int, models: int = 1) -> Any:
+    """The C callback (t, y*, context*) that takes the law's torques, holds them and logs them."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.rates import sample
+
+        return sample(lanes, models)
+
+    return _stored(_of_states("sample", lanes, models), make)
+
+
+@functools.cache
+def events() -> Any:
+    """The C callback (t, y*, g*, context*) with the values of `kernels.rates.event_values`."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.rates import events
+
+        return events()
+
+    return _stored("events", make)
+
+
+@functools.cache
+def switch() -> Any:
+    """The C callback (t, y*, signals*, context*) of `kernels.rates.switch_modes`; modes are held after it."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.rates import switch
+
+        return switch()
+
+    return _stored("switch", make)
+
+
+@functools.cache
+def jacobian() -> Any:
+    """The C callback (t, y*, J*, context*) with the slopes of the rates."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.jacobian import jacobian
+
+        return jacobian()
+
+    return _stored("jacobian", make)
+
+
+@functools.cache
+def observe() -> WordCall:
+    """The function (memory, period, times, states, rates_out, tau, contact, rates, context, *places).
+
+    It answers how many states were done. ``rates`` and ``context`` are addresses, ``places`` the starts of
+    tau, contact, held and log in the context, and the number of logged instants; ``period`` is an array of
+    one number; rows of the matrices belong to the times, all lanes in one row. With a period the held torques
+    are those of the last sampling instant, or, with no logged instants, those in the context.
+    """
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.observe import observe
+
+        return observe()
+
+    return WordCall(_stored("observe", make), OBSERVED, 7)
+
+
+def _of_states(name: str, lanes: int, models: int) -> str:
+    return f"{name}-{lanes}" + (f"-{models}" if models > 1 else "")
+
+
+def _stored(name: str, make: Callable[[], Any]) -> Any:
+    return stored_or_made(name, 1, make, __file__)
