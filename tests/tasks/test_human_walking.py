@@ -14,9 +14,10 @@ from kinetree.motion.solvers.interface import SolverSettings, Watch, infeasibili
 from kinetree.motion.solvers.soft import Soft
 from kinetree.study.tasks.walk import WalkTable
 from kinetree.tasks.conflict import _is_way
+from kinetree.tasks.person import ROOT
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.checks import checked, exceeded
-from kinetree.tasks.walking.problem import LEAN, ROOT, StepSchedule
+from kinetree.tasks.walking.problem import LEAN, StepSchedule
 from kinetree.tasks.walking.search import StepSearch
 from kinetree.walking import Walking, walk, walker, walking_problem
 

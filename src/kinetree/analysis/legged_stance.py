@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
-from kinetree.analysis.legs import Foot, Legged, legged
+from kinetree.analysis.legs import Foot, Legged, OnFeet, legged
 from kinetree.analysis.stance import standing
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
@@ -29,15 +29,14 @@ INDEPENDENT = 1e-3  # singular values below this, relative to the largest: redun
 
 
 @dataclass(frozen=True, eq=False)
-class LeggedStance:
-    """A mechanism with a floating root and feet, and how it stands on them: ``stance`` q (n_dof,)."""
+class LeggedStance(OnFeet):
+    """A robot on feet, and how it stands on them: ``stance`` q (n_dof,)."""
 
-    mechanism: Mechanism
+    robot: Legged
     feet: tuple[Foot, ...]  # from the front to the rear, left before right
     forward: str
     up: str
     held: tuple[str, ...]  # coordinates of the root that leave the plane of a mechanism whose joints do not
-    leg: float  # m, stretched
     stance: Array
     crouch: float = CROUCH
     own_limits: Mapping[str, float] = field(default_factory=dict)  # N m, instead of those of the mechanism
@@ -48,9 +47,9 @@ class LeggedStance:
         return next(x for x in AXES if x not in (self.forward, self.up))
 
     @property
-    def weight(self) -> float:
-        """N."""
-        return float(self.mechanism.mass * np.linalg.norm(self.mechanism.gravity))
+    def leg(self) -> float:
+        """Length of a leg, stretched (m)."""
+        return self.robot.leg
 
     @property
     def sagittal(self) -> bool:
@@ -77,11 +76,6 @@ class LeggedStance:
             if not number(limit, f"gait: limits: {name}") > 0.0:
                 raise InputError(f"gait: limits: {name} must be positive, got {shown(limit)}")
         return replace(self, own_limits={name: float(limit) for name, limit in limits.items()})
-
-    @cached_property
-    def root(self) -> tuple[str, ...]:
-        """Coordinates of the floating root."""
-        return tuple(self.mechanism.links[0].joint.dof_names)
 
     @cached_property
     def unheld_rows(self) -> list[str]:
@@ -158,11 +152,6 @@ class LeggedStance:
         return self.mechanism.joint_index(name)
 
     @cached_property
-    def joints(self) -> list[str]:
-        """All others."""
-        return [name for name in self.mechanism.joint_names if name not in self.root]
-
-    @cached_property
     def flat(self) -> bool:
         """Whether nothing is across the plane of walking: the base cannot leave it, or all feet are in it."""
         if not self.can_slide(self.across):
@@ -228,7 +217,7 @@ class LeggedStance:
 
         They are interpolated between a few that are found; where legs bend no further, they stay.
         """
-        found = legged(self.mechanism, np.eye(3)[AXES.index(self.forward)], least=1)
+        found = self.robot
         deepest = float(np.clip(depth.max(), 0.0, DEEPEST * found.leg))
         up = self.mechanism.joint_index(self.slides(self.up))
         heights = self.crouch * found.leg - np.linspace(0.0, deepest, 5)
@@ -323,9 +312,8 @@ def _arranged(found: Legged, stance: Array, forward: str, up: str, crouch: float
         return -round(float(ahead @ place), 6), -round(float(left @ place), 6)
 
     held = _out_of_plane(mechanism, stance, [foot.body for foot in found.feet], left)
-    return LeggedStance(
-        mechanism, tuple(sorted(found.feet, key=order)), forward, up, held, found.leg, stance, crouch
-    )
+    feet = tuple(sorted(found.feet, key=order))
+    return LeggedStance(mechanism, found, feet, forward, up, held, stance, crouch)
 
 
 def _out_of_plane(mechanism: Mechanism, q: Array, feet: list[str], left: Array) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -67,7 +68,45 @@ class Foot:
 
 
 @dataclass(frozen=True, eq=False)
-class Legged:
+class OnFeet:
+    """A mechanism on feet, of a robot or a person: its root, joints, contact points and weight."""
+
+    mechanism: Mechanism
+
+    @cached_property
+    def root(self) -> tuple[str, ...]:
+        """Coordinates of the root, which the ground moves or nothing does."""
+        return tuple(self.mechanism.links[0].joint.dof_names)
+
+    @property
+    def still(self) -> Collection[str]:
+        """Coordinates besides those of the root that no drive or muscle moves."""
+        return ()
+
+    @cached_property
+    def joints(self) -> list[str]:
+        """All others, which drives or muscles move."""
+        others = {*self.root, *self.still}
+        return [name for name in self.mechanism.joint_names if name not in others]
+
+    @cached_property
+    def points(self) -> dict[str, tuple[str, Array]]:
+        """Body and position (3,) (m) of every contact point."""
+        return {point.name: (point.body, point.position) for point in self.mechanism.contact_points}
+
+    @property
+    def weight(self) -> float:
+        """N."""
+        return float(self.mechanism.mass * np.linalg.norm(self.mechanism.gravity))
+
+    def placed(self, q: Array) -> dict[str, Array]:
+        """Where contact points are in the world at q (n_dof,), (3,) each (m)."""
+        poses = forward_kinematics(self.mechanism, q)
+        return {name: poses[body][1] + poses[body][0] @ x for name, (body, x) in self.points.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Legged(OnFeet):
     """A robot on feet: what laws of walking and predicted gaits must know of it.
 
     ``axes`` (d, 3): rows forward, left and up, or forward and up of a planar robot. ``moving`` coordinates
@@ -76,7 +115,6 @@ class Legged:
     ``groups``: feet that swing together.
     """
 
-    mechanism: Mechanism
     feet: tuple[Foot, ...]
     groups: tuple[tuple[int, ...], tuple[int, ...]]
     axes: Array

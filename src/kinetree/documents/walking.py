@@ -135,10 +135,9 @@ def checked(who: Pedestrian, prediction: Prediction) -> dict[str, Check]:
     """All checks by name, on a grid that is ten times finer."""
     plan = DocumentPhases(who.task)
     step = SampledMotion(prediction, plan.samples.finer(FINER).s)
-    torques, sizes = who.walker.torques, who.walker.sizes
-    low, high = np.array([torques[name] for name in who.joints]).T
+    low, high = np.array([who.torques[name] for name in who.joints]).T
     tau = step.tau[:, [step.column(name) for name in who.joints]]
-    excess = torque_excess(tau, low, high, np.array([sizes[name] for name in who.joints]))
+    excess = torque_excess(tau, low, high, np.array(list(who.sizes.values())))
     root = float(np.abs(step.tau[:, : len(who.root)]).max()) / who.walker.weight
     pushes = np.sum([np.asarray(x.force) for x in step.evaluation.pushes], axis=0)
     return {

@@ -15,10 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
-from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.instants import GaussSamples
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.problem.setting import End
@@ -39,7 +37,8 @@ from kinetree.motion.terms import (
     ZeroMomentPoint,
 )
 from kinetree.motion.terms.contract import Constraint
-from kinetree.tasks.walking.problem import ROOT, Walker, person_of, walker
+from kinetree.tasks.person import ROOT, PersonOnFeet
+from kinetree.tasks.walking.problem import Walker, person_of, walker
 from kinetree.tasks.walking.task import DEGREE, Walking
 
 POINTS = 6  # control points of each degree of freedom
@@ -58,42 +57,30 @@ HEEL_OFF = 0.6  # of the way from heel to ball: how far back it may be after hee
 
 
 @dataclass(frozen=True, eq=False)
-class Pedestrian:
-    """Who walks in the document's problem: the whole person, and where its feet are at the two steps."""
+class Pedestrian(PersonOnFeet):
+    """Who walks in the document's problem: the whole person, rooted at the pelvis, 55 degrees of freedom."""
 
     task: Walking
-    person: Mechanism  # 55 degrees of freedom, rooted at the pelvis
     walker: Walker  # the same with 38, for strength and comparison
 
     @property
-    def root(self) -> list[str]:
-        """Coordinates of the free pelvis."""
-        return list(ROOT)
+    def torques(self) -> dict[str, tuple[float, float]]:
+        """Least and largest torque of every joint (N m)."""
+        return {name: self.walker.torques[name] for name in self.joints}
 
     @cached_property
-    def frozen(self) -> list[str]:
+    def still(self) -> list[str]:
         """Degrees of freedom that stay at zero while walking."""
         return [
             name
-            for name in self.person.joint_names
+            for name in self.mechanism.joint_names
             if any(name == x or name.startswith(f"{x}.") for x in FROZEN_WHILE_WALKING)
         ]
 
     @cached_property
-    def joints(self) -> list[str]:
-        """Those that move, without the root's."""
-        return [x for x in self.person.joint_names if x not in ROOT and x not in self.frozen]
-
-    @cached_property
-    def points(self) -> dict[str, tuple[str, Array]]:
-        """Body and place of every contact point."""
-        return {point.name: (point.body, point.position) for point in self.person.contact_points}
-
-    @cached_property
     def sole(self) -> dict[str, Array]:
         """Contact points of the right foot from its heel, standing, (2,) each (m)."""
-        poses = forward_kinematics(self.person, np.zeros(self.person.n_dof))
-        places = {name: poses[body][1] + poses[body][0] @ x for name, (body, x) in self.points.items()}
+        places = self.placed(np.zeros(self.mechanism.n_dof))
         heel = places["right_heel"]
         return {
             name.removeprefix("right_"): (place - heel)[:2]
@@ -129,7 +116,8 @@ def pedestrian(task: Walking | None = None) -> Pedestrian:
             "walking by the two-step algorithm needs symmetric legs and constant strength; "
             "formulation = 'foot' handles asymmetric strides, and strength by angle and velocity"
         )
-    return Pedestrian(task, person_of(task), walker(task))
+    person = person_of(task)
+    return Pedestrian(person, person, task, walker(task))
 
 
 class DocumentPhases:
@@ -169,22 +157,21 @@ def document_problem(
     who = who or pedestrian(task)
     if sharing not in SHARINGS:
         raise InputError(f"walking: sharing must be one of {', '.join(SHARINGS)}, got {sharing!r}")
-    plan, torques = DocumentPhases(task), who.walker.torques
-    sizes = {name: who.walker.sizes[name] for name in who.joints}
+    plan, torques = DocumentPhases(task), who.torques
     moving = [*who.root, *who.joints]
     return Problem(
         who.person,
         objective=[
-            Effort(2.0, who.joints, limits=sizes),
+            Effort(2.0, who.joints, limits=who.sizes),
             POSTURE * Posture(who.joints),
             ACCELERATION * SquaredAcceleration(moving),
         ],
         constraints=[
-            Hold(who.frozen),
+            Hold(who.still),
             JointLimits(joints=who.joints),  # (1)
             TorqueLimits(  # (2)
-                {name: torques[name][1] for name in who.joints},
-                {name: torques[name][0] for name in who.joints},
+                {name: high for name, (_, high) in torques.items()},
+                {name: low for name, (low, _) in torques.items()},
                 who.joints,
             ),
             *_ground(who, plan),  # (3)

@@ -23,7 +23,8 @@ from kinetree.tasks.checks import (
     unsupported_check,
 )
 from kinetree.tasks.ground import GroundReactions, ground_of
-from kinetree.tasks.lifting.problem import BOX, FEET, LEVEL, ROOT, Lifter
+from kinetree.tasks.lifting.problem import BOX, FEET, LEVEL, Lifter
+from kinetree.tasks.person import ROOT
 from kinetree.tasks.piecewise_simulation import simulated_in_pieces
 from kinetree.tasks.sampled import SampledMotion
 

@@ -18,7 +18,6 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.model.body import Body, Shape
-from kinetree.model.human.joints import ROOT as LABELS
 from kinetree.model.human.strength import constant_torques, scaled_torques
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
@@ -45,12 +44,11 @@ from kinetree.motion.terms import (
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.tasks.lifting.task import FREE_TIME, GRIP, Lifting
+from kinetree.tasks.person import ROOT, PersonOnFeet, carrying, on_foot
 
-GRAVITY = 9.81
 BOX = "box"
 STANDING = "right_foot"
 FEET = ("right_foot", "left_foot")
-ROOT = tuple(f"root.{label}" for label in LABELS)
 BACK = ("lumbar", "waist", "chest", "thorax")  # what "back" means in a strength
 STILL = ("thorax", "neck", "head", "clavicle", "wrist", "toe")  # joints that no lift uses
 SIDEWAYS = ("adduction", "rotation", "inversion", "bending", "pronation")
@@ -77,23 +75,16 @@ STRONG_GRIP = 200.0  # N m, of hands about the box
 
 
 @dataclass(frozen=True, eq=False)
-class Lifter:
-    """A human with a box in its hands, as the problem sees it."""
+class Lifter(PersonOnFeet):
+    """A human with a box in its hands, rooted at the right foot."""
 
     task: Lifting
-    person: Mechanism  # rooted at the pelvis
-    mechanism: Mechanism  # the same, rooted at the right foot
     part: str = LIFT  # from rest to rest, or UP or DOWN: half of a cycle, in which only the box comes to rest
 
     @property
-    def weight(self) -> float:
-        """Of person and box (N)."""
-        return float(self.mechanism.mass) * GRAVITY
-
-    @cached_property
-    def joints(self) -> list[str]:
-        """All that muscles move: neither the root nor the box in the hands."""
-        return [x for x in self.mechanism.joint_names if x not in ROOT and not x.startswith(BOX)]
+    def still(self) -> list[str]:
+        """The coordinates of the box."""
+        return self.swivels
 
     @cached_property
     def swivels(self) -> list[str]:
@@ -117,22 +108,16 @@ class Lifter:
         return {name: found[name] for name in self.joints}
 
     @cached_property
-    def sizes(self) -> dict[str, float]:
-        """What torques are measured by: the larger of both (N m)."""
-        return {name: max(-low, high) for name, (low, high) in self.torques.items()}
-
-    @cached_property
     def soles(self) -> dict[str, Array]:
         """Heel, both sides of the ball, and tip of each foot on the floor, (4, 2) each (m)."""
         q = np.zeros(self.mechanism.n_dof)
         for name, value in self.held.items():
             q[self.mechanism.joint_index(name)] = value
-        poses, found = forward_kinematics(self.mechanism, q), {}
-        for side in ("right", "left"):
-            points = [x for x in self.mechanism.contact_points if x.name.startswith(side)]
-            places = [poses[x.body][1] + poses[x.body][0] @ x.position for x in points]
-            found[f"{side}_foot"] = np.array(places)[:, :2]
-        return found
+        places = self.placed(q)
+        return {
+            f"{side}_foot": np.array([x[:2] for name, x in places.items() if name.startswith(side)])
+            for side in ("right", "left")
+        }
 
     @cached_property
     def held(self) -> dict[str, float]:
@@ -237,8 +222,7 @@ def lifter(task: Lifting) -> Lifter:
     held = [x for x in whole.joint_names if x not in ROOT and _still(x, task)]
     person = _with_box(whole.frozen(held).fused(), task)
     heel = next(point.position for point in person.contact_points if point.name == "right_heel")
-    ground = Joint.of_kind("root", "free", sequence="ZXY", labels=LABELS)  # it does not move
-    return Lifter(task, person, person.rooted_at(STANDING, point=heel, base=ground))
+    return Lifter(on_foot(person, STANDING, heel), person, task)
 
 
 def _still(name: str, task: Lifting) -> bool:
@@ -286,13 +270,9 @@ def _with_box(person: Mechanism, task: Lifting) -> Mechanism:
     if task.two_handed and task.box:
         other = np.array([0.0, 0.0, hold[2]])
         half = Inertia(share * task.box, other, 1e-6 * np.eye(3))
-        links = [_loaded(link, half) if link.body.name == "left_forearm" else link for link in links]
+        links = list(carrying(person, "left_forearm", half).links)
     links.append(Link(Body(BOX, load, (shape,)), swivel, body, Placement.at(hold)))
     return replace(person, links=tuple(links))
-
-
-def _loaded(link: Link, load: Inertia) -> Link:
-    return replace(link, body=replace(link.body, inertia=link.body.inertia + load))
 
 
 def lifting_problem(task: Lifting | None = None, who: Lifter | None = None) -> Problem:

@@ -27,6 +27,7 @@ from kinetree.tasks.checks import (
     torque_excess,
 )
 from kinetree.tasks.ground import GroundReactions
+from kinetree.tasks.person import ROOT
 from kinetree.tasks.piecewise_simulation import simulated_in_pieces
 from kinetree.tasks.sampled import SampledMotion, sampled
 from kinetree.tasks.walking.ground import (
@@ -36,7 +37,7 @@ from kinetree.tasks.walking.ground import (
     trailing_forces,
     trailing_moment,
 )
-from kinetree.tasks.walking.problem import ROOT, SUPPORTING, TOE, TRAILING, StepSchedule, Walker
+from kinetree.tasks.walking.problem import SUPPORTING, TOE, TRAILING, StepSchedule, Walker
 
 FINER = 10
 EXCESS = 1e-3  # relative to the limit: what torques may exceed between the instants of the rows

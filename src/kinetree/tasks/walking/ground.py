@@ -7,8 +7,9 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.state import Wrench
 from kinetree.tasks.ground import GroundReactions, center_of_pressure
+from kinetree.tasks.person import ROOT
 from kinetree.tasks.sampled import SampledMotion
-from kinetree.tasks.walking.problem import ROOT, SUPPORTING, TRAILING, Walker
+from kinetree.tasks.walking.problem import SUPPORTING, TRAILING, Walker
 
 LIGHT = 1e-3  # of the weight: smaller pushes have no center, such as that of touch-down
 

@@ -8,7 +8,7 @@ that rest on the ground are the foot that the next step lands on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -21,11 +21,9 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.body import Shape
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
-from kinetree.model.human.joints import ROOT as LABELS
 from kinetree.model.human.strength import MEASURED, Strength, constant_torques, scaled_strength, strength
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import Joint
-from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.zoo.human import human
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples
 from kinetree.motion.problem.problem import Problem
@@ -55,9 +53,9 @@ from kinetree.motion.terms import (
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.motion.terms.strength import StrengthLimits
+from kinetree.tasks.person import ROOT, PersonOnFeet, carrying, on_foot
 from kinetree.tasks.walking.task import DEGREE, GRAVITY, Walking
 
-ROOT = tuple(f"root.{label}" for label in LABELS)
 SUPPORTING, TRAILING, TOE = "right_toes", "left_toes", "right_toe"
 POSTURE = (
     "ankle", "lumbar", "waist", "chest", "shoulder.adduction", "shoulder.rotation", "elbow",
@@ -95,12 +93,10 @@ PACK_SHAPE, BAG_SHAPE = (0.18, 0.3, 0.45), (0.2, 0.1, 0.2)  # m, as they are dra
 
 
 @dataclass(frozen=True, eq=False)
-class Walker:
-    """A human on its right foot, as the problem sees it: mechanism, places of its feet, strength."""
+class Walker(PersonOnFeet):
+    """A human who walks, rooted at the toes of the right foot, with 38 degrees of freedom."""
 
     task: Walking
-    person: Mechanism  # rooted at the pelvis, 38 degrees of freedom
-    mechanism: Mechanism  # the same, rooted at the toes of the right foot
     heel: Array  # the heel point in the frame of the toes, as the person has it
 
     @cached_property
@@ -132,16 +128,6 @@ class Walker:
         """How far before the heel point ball and tip are (m)."""
         ball, tip = (self.points[f"right_{name}"][1][0] for name in ("ball", "toe_tip"))
         return {"ball": float(ball), "tip": float(tip)}
-
-    @property
-    def weight(self) -> float:
-        """N."""
-        return float(self.mechanism.mass) * GRAVITY
-
-    @cached_property
-    def joints(self) -> list[str]:
-        """All but the root's coordinates."""
-        return [name for name in self.mechanism.joint_names if name not in ROOT]
 
     @cached_property
     def pairs(self) -> dict[str, str]:
@@ -184,11 +170,6 @@ class Walker:
         names = [name for name in self.joints if _base(name) in MEASURED]
         given = strength(names, self.task.sex, self.task.height, self.task.mass)
         return scaled_strength(given, {name: self.factors[name] for name in names})
-
-    @cached_property
-    def sizes(self) -> dict[str, float]:
-        """What torques are measured by: the larger of both (N m)."""
-        return {name: max(-low, high) for name, (low, high) in self.torques.items()}
 
     @cached_property
     def norms(self) -> dict[str, float]:
@@ -238,12 +219,12 @@ def _person(
     person = human(sex, height, mass, gravity=gravity)
     if backpack:
         load = Inertia(backpack, PACK, backpack * PACK_SIZE**2 * np.eye(3))
-        person = _carrying(person, "chest", load, PACK_SHAPE)
+        person = carrying(person, "chest", load, [_box(load, PACK_SHAPE)])
     for side, carried in (("left", left), ("right", right)):
         if carried:
             body = person.link(f"{side}_hand").body
             load = Inertia(carried, body.inertia.center, carried * 0.05**2 * np.eye(3))
-            person = _carrying(person, body.name, load, BAG_SHAPE)
+            person = carrying(person, body.name, load, [_box(load, BAG_SHAPE)])
     return person
 
 
@@ -257,7 +238,8 @@ def walker(task: Walking) -> Walker:
     """
     load = task.backpack, task.hand + task.left_hand, task.hand + task.right_hand
     height, mass, slope, *carried = map(float, (task.height, task.mass, task.slope, *load))  # of arrays ()
-    return Walker(task, *_bodies(task.sex, height, mass, slope, *carried))
+    person, mechanism, heel = _bodies(task.sex, height, mass, slope, *carried)
+    return Walker(mechanism, person, task, heel)
 
 
 @lru_cache(maxsize=8)
@@ -268,21 +250,12 @@ def _bodies(
     person = _person(sex, height, mass, slope, backpack, left, right).frozen(FROZEN_WHILE_WALKING).fused()
     points = {point.name: point for point in person.contact_points}
     heel = frozen(points["right_heel"].position - person.link(SUPPORTING).placement.position)
-    ground = Joint.of_kind("root", "free", sequence="ZXY", labels=LABELS)  # it is driven: by the ground
-    return person, person.rooted_at(SUPPORTING, point=heel, base=ground), heel
+    return person, on_foot(person, SUPPORTING, heel), heel
 
 
-def _carrying(person: Mechanism, name: str, load: Inertia, size: ArrayLike) -> Mechanism:
-    """The person with a load on a body, drawn as a box of a size (3,) (m)."""
-    shape = Shape("box", np.asarray(size, dtype=np.float64), Placement.at(load.center))
-
-    def loaded(link: Link) -> Link:
-        if link.body.name != name:
-            return link
-        body = replace(link.body, inertia=link.body.inertia + load, shapes=(*link.body.shapes, shape))
-        return replace(link, body=body)
-
-    return replace(person, links=tuple(loaded(link) for link in person.links))
+def _box(load: Inertia, size: tuple[float, float, float]) -> Shape:
+    """What a load is drawn as: a box of a size (m) about its center."""
+    return Shape("box", np.array(size), Placement.at(load.center))
 
 
 class StepSchedule:

@@ -29,10 +29,11 @@ from kinetree.result.result import Result
 from kinetree.state import Wrench
 from kinetree.tasks.ground import FEET
 from kinetree.tasks.net_joints import with_net_joints
+from kinetree.tasks.person import ROOT
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.checks import checked
 from kinetree.tasks.walking.ground import step_ground, step_wrenches
-from kinetree.tasks.walking.problem import ROOT, Walker, walker, walking_problem
+from kinetree.tasks.walking.problem import Walker, walker, walking_problem
 from kinetree.tasks.walking.search import Footsteps, Instants, NearStep
 from kinetree.tasks.walking.task import USUAL, Walking
 from kinetree.tasks.walking.verified import Verified
