@@ -57,7 +57,18 @@ SETTINGS = (
     "stiffness",  # of Newton's law of projection, relative to 1 / mobility
     "fastest",  # rad/s or m/s: beyond it a state has blown up
 )
-COUNTS = ("n", "nq", "n_points", "n_contacts", "n_rows", "n_regions", "uneven", "midpoint", "sweeps", "cycles")
+COUNTS = (
+    "n",
+    "nq",
+    "n_points",
+    "n_contacts",
+    "n_rows",
+    "n_regions",
+    "uneven",
+    "midpoint",
+    "sweeps",
+    "cycles",
+)
 TABLES = ("tree", "joints", "points", "regions", "plane", "terrain", "sought", "links", "candidates",
           "joint_rows", "fill", "reach")  # fmt: skip
 SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",
