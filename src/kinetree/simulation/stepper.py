@@ -16,7 +16,16 @@ from kinetree.errors import InputError, shown, unknown_name
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
-from kinetree.simulation.compiled.step_memory import CAUSE, DEPTH, GAIN, RESIDUAL, STEPS, TIME, UNSOLVED, WORST
+from kinetree.simulation.compiled.step_memory import (
+    CAUSE,
+    DEPTH,
+    GAIN,
+    RESIDUAL,
+    STEPS,
+    TIME,
+    UNSOLVED,
+    WORST,
+)
 from kinetree.simulation.compiled.stepping import step_states, unused
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import Doors
@@ -235,6 +244,16 @@ class Stepper:
         return self._one(self._shown()[1])
 
     @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the columns of ``q``; those of a quaternion are JOINT.w, JOINT.x, JOINT.y, JOINT.z."""
+        return self._names("", "wxyz")
+
+    @property
+    def rate_names(self) -> tuple[str, ...]:
+        """Names of the columns of ``qd``; with quaternions body rates are JOINT.wx, JOINT.wy, JOINT.wz."""
+        return self._names("w", "xyz")
+
+    @property
     def time(self) -> Array:
         """Time (s) since the last reset, (batch,)."""
         return self._one(self._audit[: self.batch or 1, TIME])
@@ -260,6 +279,19 @@ class Stepper:
         return f"Stepper('{self.mechanism.name}': {states}, dt {self.dt:g} s, {self._tables.n_contacts} contacts)"
 
     # ---- helpers --------------------------------------------------------------------------------------------
+    def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
+        if self.coordinates == "mechanism":
+            return self.mechanism.joint_names
+        balls = {ball.axis: ball.name for ball in self._doors.balls}
+        names: list[str] = []
+        axes = [name for link in self.mechanism.links for name in link.joint.dof_names]
+        for axis, name in enumerate(axes):
+            if axis in balls:
+                names += [f"{balls[axis]}.{prefix}{part}" for part in parts]
+            elif axis - 1 not in balls and axis - 2 not in balls:
+                names.append(name)
+        return tuple(names)
+
     def _run(self, times: int) -> None:
         arrays = self._state, self._torque, self._target, self._gains, self._friction
         numbers_moved = self._state.size * max(times, 1)

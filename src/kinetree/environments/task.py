@@ -1,0 +1,82 @@
+"""A task for learning: a robot, what it senses and does, how episodes begin and end, what is good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kinetree.algebra.arrays import Array
+from kinetree.environments.actions import Action, Torques
+from kinetree.environments.moment import Moment
+from kinetree.environments.senses import JointPositions, JointVelocities, Sense
+from kinetree.errors import InputError, expect, shown, unknown_name
+from kinetree.model.expected import expect_mechanism
+from kinetree.model.mechanism import Mechanism
+from kinetree.simulation.ground import Ground
+from kinetree.state import coordinates
+
+Of = Callable[[Moment], NDArray[Any]]
+Draw = Callable[[np.random.Generator, int], ArrayLike]
+
+
+USUAL = Torques()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What gymnasium calls an environment, for many episodes at once.
+
+    ``reward(moment)`` returns (b,) numbers for b episodes, ``ends(moment)`` (b,) truth values: the robot has
+    fallen, say. Every action lasts ``hold`` steps of ``dt`` (s), and after ``limit`` actions an episode is
+    truncated. Episodes begin at ``home`` (n_dof,), at rest, with uniform deviations up to ``spread`` (one
+    number or (n_dof,)) in positions and ``spread_rates`` in rates. ``goal(random, b)`` draws numbers (b, m)
+    for each episode. ``restitution`` is that of contacts.
+    """
+
+    mechanism: Mechanism
+    reward: Of
+    observe: Sequence[Sense] = (JointPositions(), JointVelocities())
+    act: Action = USUAL
+    ends: Of | None = None
+    home: ArrayLike | None = None
+    spread: ArrayLike = 0.0
+    spread_rates: ArrayLike = 0.0
+    goal: Draw | None = None
+    ground: Ground | None = None
+    dt: float = 0.005
+    hold: int = 4
+    limit: int = 500
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        expect_mechanism(self.mechanism)
+        expect(self.act, Action, "act", "an Action such as Torques()")
+        for sense in self.observe:
+            expect(sense, Sense, "observe", "a list of senses such as JointPositions()")
+        for name in ("hold", "limit"):
+            x = getattr(self, name)
+            if type(x) is not int or x < 1:
+                raise InputError(f"{name} must be an integer of at least 1, got {shown(x)}")
+        for name in ("reward", *(("ends",) if self.ends is not None else ())):
+            if not callable(getattr(self, name)):
+                raise InputError(f"{name} must be a function of a moment, got {shown(getattr(self, name))}")
+        self.act.scales(self.mechanism)
+        for name in ("home", "spread", "spread_rates"):
+            self.row(name)
+
+    def row(self, name: str) -> Array:
+        """``home``, ``spread`` or ``spread_rates`` as (n_dof,)."""
+        given, n = getattr(self, name), self.mechanism.n_dof
+        values = 0.0 if given is None else given
+        return coordinates(self.mechanism, np.full(n, values) if np.ndim(values) == 0 else values, name)
+
+    def changed(self, **settings: Any) -> Task:
+        """The task with other settings."""
+        for name in settings:
+            if name not in self.__dataclass_fields__:
+                raise InputError(f"task: {unknown_name('setting', name, self.__dataclass_fields__)}")
+        return replace(self, **settings)
