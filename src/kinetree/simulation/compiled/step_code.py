@@ -508,4 +508,4 @@ def step_body() -> Any:
             unload(memory, head, state)
         return 1
 
-    return compiled_callback(run, _RANGE, "step-states", lanes, alone=True)
+    return compiled_callback(run, _RANGE, "step-states", lanes)
