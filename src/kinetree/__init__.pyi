@@ -56,6 +56,7 @@ from .result.netcdf import load_result as load_result
 from .result.result import Result as Result
 from .simulation.ground import Ground as Ground
 from .simulation.simulate import simulate as simulate
+from .simulation.stepper import Stepper as Stepper
 from .state import State as State
 from .state import Wrench as Wrench
 from .state import random_state as random_state

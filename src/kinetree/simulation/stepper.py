@@ -29,6 +29,7 @@ from kinetree.simulation.compiled.step_memory import (
 from kinetree.simulation.compiled.stepping import step_states, unused
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import Doors
+from kinetree.simulation.step_law import StepLaw
 from kinetree.simulation.step_tables import StepTables
 from kinetree.state import Coordinates, coordinates
 
@@ -51,7 +52,7 @@ PRESET = {
     "loose": 1e-4,
     "fastest": 1e6,
 }
-BUDGET = {"midpoint": 1, "sweeps": 8, "late": 4, "cycles": 30}
+BUDGET = {"midpoint": 1, "sweeps": 8, "late": 6, "cycles": 30}
 CoordinatesKind = Literal["mechanism", "quaternion"]
 
 
@@ -122,6 +123,7 @@ class Stepper:
         coordinates: CoordinatesKind = "mechanism",
         stops: bool = True,
         restitution: float = 0.0,
+        controller: Any = None,
         threads: int | None = None,
     ) -> None:
         self.mechanism = expect_mechanism(mechanism)
@@ -148,8 +150,13 @@ class Stepper:
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._ranges = Ranges(step_states(), unused(), tables.memory, LANES)
         self._view = (np.zeros((count, n)), np.zeros((count, n)))  # coordinates of all axes as last shown
-        self._fresh = False
-        self._set_gains(kp, kd)
+        self._fresh, self._seen = False, self._view
+        self._held: Array | None = None  # torques of a controller between its samples
+        self._law = StepLaw.read(mechanism, controller, self.dt)
+        servo = self._law.servo
+        if servo is not None and (np.any(kp) or np.any(kd)):
+            raise InputError("give either kp and kd or a controller with gains, not both")
+        self._set_gains(*((kp, kd) if servo is None else servo))
         self._target[:count] = self._doors.targets(self._on_axes(np.zeros((count, mechanism.n_dof))))
         audit = tables.parts["state_audit"]
         self._audit = self._state[:, audit]
@@ -219,18 +226,51 @@ class Stepper:
         if not isinstance(times, int | np.integer) or isinstance(times, bool) or times < 1:
             raise InputError(f"times must be an integer of at least 1, got {shown(times)}")
         count = self.batch or 1
-        tau = None if torque is None else self._per_state(torque, "torque", count)
+        tau = np.zeros((count, self.mechanism.n_dof))
+        if torque is not None:
+            tau = self._per_state(torque, "torque", count)
         aim = None if target is None else self._per_state(target, "target", count)
         if aim is not None:
-            self._target[:count] = self._doors.targets(self._on_axes(aim))
-        self._torque[:count] = 0.0
-        if tau is not None:
-            given = self._spread(tau)
-            if self.coordinates == "mechanism" and self._doors.balls:
-                given = self._doors.torques(self._state[:count, self._tables.parts["state_q"]], given)
-            self._torque[:count] = given
-        self._run(int(times))
-        self._fresh = False
+            self._set_target(aim)
+        if not self._law.acts:
+            self._set_torque(tau)
+            self._run(int(times))
+            self._fresh = False
+            return
+        for _ in range(int(times)):
+            self._ask_law(tau)
+            self._run(1)
+            self._fresh = False
+
+    def _ask_law(self, tau: Array) -> None:
+        """Torques and targets of a controller for the next step."""
+        count, law = self.batch or 1, self._law
+        t, steps = self._audit[:count, TIME], self._audit[:count, STEPS]
+        if law.motion is not None:
+            aim, extra = law.followed(t + self.dt)  # servos act at the end of the step
+            self._set_target(aim)
+            self._set_torque(tau + extra)
+            return
+        due = steps % law.every == 0
+        if due.any() or self._held is None:
+            x, v = (self._state[:count, self._tables.parts[name]] for name in ("state_q", "state_v"))
+            q, qd = self._outside(x, v)
+            if self.batch is None:
+                found = np.asarray(law.torque(float(t[0]), q[0], qd[0]))
+            else:
+                found = np.asarray(law.torque(t.copy(), q, qd))
+            new = self._per_state(found, "torque of the controller", count)
+            self._held = new if self._held is None else np.where(due[:, None], new, self._held)
+        self._set_torque(tau + self._held)
+
+    def _set_target(self, aim: Array) -> None:
+        self._target[: self.batch or 1] = self._doors.targets(self._on_axes(aim))
+
+    def _set_torque(self, tau: Array) -> None:
+        count, given = self.batch or 1, self._spread(tau)
+        if self.coordinates == "mechanism" and self._doors.balls:
+            given = self._doors.torques(self._state[:count, self._tables.parts["state_q"]], given)
+        self._torque[:count] = given
 
     # ---- what is seen ---------------------------------------------------------------------------------------
     @property
@@ -368,15 +408,20 @@ class Stepper:
         x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
         if self.coordinates == "quaternion" or not (self._doors.balls or tree.coupling):
             return x, v
+        return self._outside(x, v)
+
+    def _outside(self, x: Array, v: Array) -> tuple[Array, Array]:
+        """Positions and rates of the mechanism's coordinates."""
         q, qd = self._view
         if not self._fresh:
             all_q, all_qd = self._doors.outside(x, v, np.array(q))
+            own = (
+                slice(None) if self.mechanism.tree.coupling is None else self.mechanism.tree.coupling.own_axes
+            )
+            self._seen = all_q[:, own], all_qd[:, own]
             q[:], qd[:] = all_q, all_qd
             self._fresh = True
-        if tree.coupling is not None:
-            own = tree.coupling.own_axes
-            return q[:, own], qd[:, own]
-        return q, qd
+        return self._seen
 
     def _set_gains(self, kp: Any, kd: Any) -> None:
         n, tree = self.mechanism.n_dof, self.mechanism.tree

@@ -77,7 +77,10 @@ def row_act(links, chain, y, first, count, z, d):
 @part
 def sweep(memory, head, count, n_rows, turn, live, plain):
     """One pass over all contacts and rows, each solved exactly, or where ``plain`` by a projected step."""
-    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    links, candidates = (
+        fields(memory, LINK, 1, head.links[0]),
+        fields(memory, CANDIDATE, 1, head.candidates[0]),
+    )
     contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
     active = fields(memory, LIST, 1, head.active[0])
@@ -122,7 +125,10 @@ def sweep_rows(memory, head, n_rows, live):
 @part
 def residual(memory, head, count, n_rows):
     """How far the impulses are from the law, in m/s: the largest change by a projected step, times mobility."""
-    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    links, candidates = (
+        fields(memory, LINK, 1, head.links[0]),
+        fields(memory, CANDIDATE, 1, head.candidates[0]),
+    )
     contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
     active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
@@ -138,7 +144,10 @@ def residual(memory, head, count, n_rows):
         a, b, c = n - l[0], x - l[1], t - l[2]
         off = square_root(a * a + b * b + c * c) * size
         worst = where_less(off, worst, worst, off)
-    table, rows = fields(memory, JOINT_ROW, 1, head.joint_rows[0]), fields(memory, BOUND_ROW, LANES, head.rows[0])
+    table, rows = (
+        fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
     row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
     for m in range(n_rows):
         r = near.k[m]
@@ -190,7 +199,10 @@ def go_back(memory, head, n, count, n_rows, better):
 def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     """1 + sum Y C Y^T on the axes that are touched, and the right-hand side."""
     n = head.n[0]
-    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    links, candidates = (
+        fields(memory, LINK, 1, head.links[0]),
+        fields(memory, CANDIDATE, 1, head.candidates[0]),
+    )
     contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
     H, b = fields(memory, NUMBERS, LANES, head.H[0]), fields(memory, NUMBERS, LANES, head.b[0])
@@ -230,7 +242,10 @@ def newton_system(memory, head, count, n_rows, n_touched, stiffness):
             for a in range(size):
                 c, at = column.y[a], i + links.axis[chain + a]
                 H.x[at] = H.x[at] + w[0] * c[0] + w[1] * c[1] + w[2] * c[2]
-    table, rows = fields(memory, JOINT_ROW, 1, head.joint_rows[0]), fields(memory, BOUND_ROW, LANES, head.rows[0])
+    table, rows = (
+        fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
     row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
     for m in range(n_rows):
         k = near.k[m]
@@ -279,7 +294,10 @@ def newton_solve(memory, head, n_touched):
 @part
 def newton_apply(memory, head, count, n_rows):
     """Impulses and z after a step of Newton's method, with impulses within the law's bounds."""
-    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    links, candidates = (
+        fields(memory, LINK, 1, head.links[0]),
+        fields(memory, CANDIDATE, 1, head.candidates[0]),
+    )
     contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
     b, pushed = fields(memory, NUMBERS, LANES, head.b[0]), fields(memory, LIST, 1, head.pushed[0])
@@ -298,7 +316,10 @@ def newton_apply(memory, head, count, n_rows):
         t, u = t * f, u * f
         contacts.l[k] = n, t, u
         act(links, chain, y, first, size, z, (n - l[0], t - l[1], u - l[2]))
-    table, rows = fields(memory, JOINT_ROW, 1, head.joint_rows[0]), fields(memory, BOUND_ROW, LANES, head.rows[0])
+    table, rows = (
+        fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
     row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
     for m in range(n_rows):
         k = near.k[m]

@@ -160,7 +160,10 @@ def ground_contacts(memory, head, friction):
 @part
 def choose_contacts(memory, head, alive):
     """Which contacts any lane is near to, and what their normal velocity may be; answers how many."""
-    contacts, active = fields(memory, CONTACT_ROW, LANES, head.contacts[0]), fields(memory, LIST, 1, head.active[0])
+    contacts, active = (
+        fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
+        fields(memory, LIST, 1, head.active[0]),
+    )
     dt, count = head.dt[0], 0
     for k in range(head.n_contacts[0]):
         gap, speed = contacts.gap[k], contacts.speed[k]
@@ -210,7 +213,10 @@ def eliminate(tree, links, chain, count, pairs, inverse_root, column, y, first):
 def contact_rows(memory, head, count):
     """Y and the mobility of all contacts that count, and what their impulses of before do to z."""
     tree, joints, work, q, v = views(memory, head)
-    links, candidates = fields(memory, LINK, 1, head.links[0]), fields(memory, CANDIDATE, 1, head.candidates[0])
+    links, candidates = (
+        fields(memory, LINK, 1, head.links[0]),
+        fields(memory, CANDIDATE, 1, head.candidates[0]),
+    )
     contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
     pairs, column = fields(memory, PAIRS, LANES, head.pairs[0]), fields(memory, TRIPLE, LANES, head.column[0])
@@ -402,7 +408,10 @@ def one_step(memory, head, friction, alive):
     z, z_free = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_free[0])
     pairs = fields(memory, PAIRS, LANES, head.pairs[0])
     inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
-    contacts, marks = fields(memory, CONTACT_ROW, LANES, head.contacts[0]), fields(memory, LIST, 1, head.marks[0])
+    contacts, marks = (
+        fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
+        fields(memory, LIST, 1, head.marks[0]),
+    )
     if head.midpoint[0] == 1:
         move(tree, joints, q.x, v, dt - head.half[0])
     look(memory, head, friction)
@@ -423,7 +432,10 @@ def one_step(memory, head, friction, alive):
             deep = where_less(deep, -gap, -gap, deep)
         for i in range(n):
             gain = gain + 0.5 * (z.x[i] - z_free.x[i]) * (z.x[i] + z_free.x[i])
-    table, rows = fields(memory, JOINT_ROW, 1, head.joint_rows[0]), fields(memory, BOUND_ROW, LANES, head.rows[0])
+    table, rows = (
+        fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
     for r in range(head.n_rows[0]):
         if table.kind[r] == STOP:  # the sign of an impulse of a limit says which one it is
             rows.l[r] = rows.l[r] * rows.sign[r]

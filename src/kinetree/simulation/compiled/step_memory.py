@@ -58,7 +58,19 @@ SETTINGS = (
     "loose",  # m/s: what is solved to this does not get more than the first cycles
     "fastest",  # rad/s or m/s: beyond it a state has blown up
 )
-COUNTS = ("n", "nq", "n_points", "n_contacts", "n_rows", "n_regions", "uneven", "midpoint", "sweeps", "cycles", "late")
+COUNTS = (
+    "n",
+    "nq",
+    "n_points",
+    "n_contacts",
+    "n_rows",
+    "n_regions",
+    "uneven",
+    "midpoint",
+    "sweeps",
+    "cycles",
+    "late",
+)
 TABLES = ("tree", "joints", "points", "regions", "plane", "terrain", "sought", "links", "candidates",
           "joint_rows", "fill", "reach")  # fmt: skip
 SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",

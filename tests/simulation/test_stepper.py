@@ -1,0 +1,377 @@
+"""Steps at the level of velocities: closed forms, laws of contact, other formulations, bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+G = 9.81
+DEGREE = np.pi / 180.0
+
+
+def level(friction=0.8, **others):
+    """Level ground."""
+    return kt.Ground(kt.simulation.Soil(friction=friction), normal=(0, 0, 1), **others)
+
+
+def tilted(slope):
+    """Gravity on a slope that descends along x."""
+    return G * np.sin(slope), 0.0, -G * np.cos(slope)
+
+
+def body(inertia, points, slope=0.0):
+    """A free body with contact points (place, radius)."""
+    build = kt.Builder("thing", gravity=tilted(slope))
+    handle = build.world.free("base").body("thing", inertia)
+    for k, (place, radius) in enumerate(points):
+        handle.contact(f"p{k}", at=place, radius=radius)
+    return build.build()
+
+
+def block(slope=0.0):
+    corners = [((x, y, -0.05), 0.0) for x in (0.1, -0.1) for y in (0.1, -0.1)]
+    return body(kt.Inertia.box(1.0, (0.2, 0.2, 0.1)), corners, slope)
+
+
+def ball():
+    return body(kt.Inertia.sphere(1.0, 0.1), [((0, 0, 0), 0.1)])
+
+
+def order(steps, errors):
+    """Slope of the errors over the steps, both as logarithms."""
+    return np.polyfit(np.log(steps), np.log(np.abs(errors)), 1)[0]
+
+
+def test_sliding_and_rolling_are_as_in_closed_form():
+    """A block that slides to rest, a ball that slides, then rolls (mu = 0.3 and 0.2)."""
+    steps, slid, rolled = (5e-3, 2e-3, 1e-3, 2e-4), [], []
+    for dt in steps:
+        stepper = kt.Stepper(block(), dt, ground=level(0.3))
+        stepper.reset([0, 0, 0.05, 0, 0, 0], [2.0, 0, 0, 0, 0, 0])
+        stepper.step(times=round(1.0 / dt))
+        slid.append(stepper.q[0] - 2.0**2 / (2 * 0.3 * G))
+        assert np.abs(stepper.qd).max() < 1e-12
+
+        stepper = kt.Stepper(ball(), dt, ground=level(0.2))
+        stepper.reset([0, 0, 0.1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
+        stepper.step(times=round(1.0 / dt))
+        speed, until = 5.0 / 7.0, 2.0 / 7.0 / (0.2 * G)
+        rolled.append(stepper.q[0] - (until - 0.1 * G * until**2 + speed * (1.0 - until)))
+        assert stepper.qd[0] == pytest.approx(speed, abs=1e-12)
+    print(f"orders: sliding {order(steps, slid):.2f}, rolling {order(steps, rolled):.2f}")
+    assert order(steps, slid) > 1.3 and max(np.abs(slid)) < 5e-6
+    assert order(steps, rolled) > 1.6 and max(np.abs(rolled)) < 5e-6
+
+
+def test_smooth_motion_has_second_order():
+    chain, start = kt.zoo.chain(3), [0.5, 0.3, -0.2]
+    exact = np.asarray(kt.simulate(chain, start, duration=1.0, times=2, rtol=1e-11, atol=1e-12).q)[-1]
+    steps, errors = (4e-3, 2e-3, 1e-3), []
+    for dt in steps:
+        stepper = kt.Stepper(chain, dt, stops=False)
+        stepper.reset(start)
+        stepper.step(times=round(1.0 / dt))
+        errors.append(np.abs(stepper.q - exact).max())
+    assert order(steps, errors) == pytest.approx(2.0, abs=0.1)
+
+
+def test_free_turning_keeps_energy_and_the_length_of_quaternions():
+    """A brick turned about its middle axis tumbles; no angle can lock."""
+    brick = body(kt.Inertia.box(1.0, (0.1, 0.2, 0.3)), []).with_gravity((0, 0, 0))
+    moment = np.array([0.13, 0.10, 0.05]) / 12.0
+    stepper = kt.Stepper(brick, 2e-3, coordinates="quaternion")
+    w = np.array([1e-3, 5.0, 1e-3])
+    stepper.reset([0, 0, 0, 1, 0, 0, 0], [0, 0, 0, *w])
+    lowest = 5.0
+    for _ in range(10):
+        stepper.step(times=500)
+        lowest = min(lowest, float(stepper.qd[4]))
+    assert lowest < 0.0, "it should have turned over"
+    assert (moment * stepper.qd[3:] ** 2).sum() == pytest.approx((moment * w**2).sum(), rel=1e-6)
+    assert np.linalg.norm(stepper.q[3:]) == pytest.approx(1.0, abs=1e-14)
+
+
+def test_steps_agree_with_accurate_simulations():
+    """A ball joint and a mimic joint, beside the adaptive integrator."""
+    build = kt.Builder("ball")
+    build.world.spherical("j").body("b", kt.Inertia.box(1.0, (0.1, 0.2, 0.3), center=(0.2, 0.1, 0)))
+    spherical = build.build()
+    build = kt.Builder("geared")
+    rod = kt.Inertia.rod(1.0, end=(0.5, 0, 0))
+    one = build.world.revolute("a", axis="y").body("one", rod)
+    mimic = kt.model.Mimic("a", -2.0, 0.1)
+    two = one.revolute("b", axis="y", at=(0.5, 0, 0), mimic=mimic).body("two", rod)
+    two.revolute("c", axis="y", at=(0.5, 0, 0)).body("three", rod)
+    wrong = []
+    for mechanism, q0, qd0 in (
+        (spherical, [0.3, 0.2, -0.4], [1.0, 0.5, 2.0]),
+        (build.build(), [-1.2, 0.2], [0.0, 0.0]),
+    ):
+        run = kt.simulate(mechanism, q0, qd0, duration=0.3, times=2, rtol=1e-10)
+        stepper = kt.Stepper(mechanism, 2.5e-4)
+        stepper.reset(q0, qd0)
+        stepper.step(times=1200)
+        off = np.abs(stepper.q - np.asarray(run.q)[-1]).max()
+        if off > 1e-5:
+            wrong.append((mechanism.name, off))
+    assert not wrong
+
+
+def standing():
+    """Robots on their feet: mechanism, pose, gains."""
+    quadruped, pose = kt.zoo.quadruped(), np.zeros(18)
+    pose[6:] = np.tile([0.0, -30 * DEGREE, 60 * DEGREE], 4)
+    feet = [point for point in quadruped.contact_points if "foot" in point.name]
+    poses, soles = kt.forward_kinematics(quadruped, pose), []
+    for point in feet:
+        R = poses.rotation[quadruped.body_index(point.body)]
+        for x, y in ((0.02, 0.02), (0.02, -0.02), (-0.02, 0.02), (-0.02, -0.02)):
+            place = point.position + R.T @ np.array([x, y, 0.0])
+            soles.append(kt.ContactPoint(f"{point.name}{x}{y}", point.body, place))
+    biped, knees = kt.zoo.spatial_biped(), np.zeros(18)
+    knees[6:] = np.tile([0.0, 0.0, -20 * DEGREE, 40 * DEGREE, -20 * DEGREE, 0.0], 2)
+    four, sixteen = (replace(quadruped, contact_points=tuple(x)) for x in (feet, soles))
+    return {
+        "block at 25 degrees": (block(25 * DEGREE), np.zeros(6), 0.0, 0.0),
+        "quadruped, 4 points": (four, pose, 200.0, 10.0),
+        "quadruped, 4 points, 10 degrees": (four.with_gravity(tilted(10 * DEGREE)), pose, 200.0, 10.0),
+        "quadruped, 16 points, 10 degrees": (sixteen.with_gravity(tilted(10 * DEGREE)), pose, 200.0, 10.0),
+        "biped": (biped, knees, 1000.0, 30.0),
+        "human": (kt.zoo.human(), np.zeros(55), 1000.0, 50.0),
+        "hexapod": (kt.zoo.hexapod(), np.zeros(kt.zoo.hexapod().n_dof), 200.0, 10.0),
+    }
+
+
+def on_the_ground(mechanism, pose, kp, kd, friction=0.8, **others):
+    """A stepper with the lowest contact points at height 0."""
+    stepper = kt.Stepper(mechanism, ground=level(friction), kp=kp, kd=kd, stops=False, **others)
+    pose = np.array(pose)
+    pose[2] += 5.0
+    stepper.reset(pose)
+    pose[2] -= stepper.contact.gap.min()
+    stepper.reset(pose)
+    stepper.step(target=pose)
+    return stepper
+
+
+def test_what_stands_does_not_creep():
+    creeping = []
+    for name, (mechanism, pose, kp, kd) in standing().items():
+        stepper = on_the_ground(mechanism, pose, kp, kd, 0.5 if "block" in name else 0.8)
+        stepper.step(times=2000)
+        before = stepper.q.copy()
+        stepper.step(times=1000)
+        creep, audit = np.abs(stepper.q - before).max() / 2.0, stepper.audit()
+        weight = mechanism.mass * mechanism.gravity
+        held = np.abs(stepper.contact.force.sum(axis=0) + weight).max() / np.linalg.norm(weight)
+        if creep > 1e-9 or held > 1e-3 or audit.unsolved[0] or audit.depth[0] > 1e-6:
+            creeping.append((name, creep, held, audit))
+    assert not creeping
+
+
+def test_the_friction_angle_is_sharp():
+    angle = np.arctan(0.5)
+    below, above = (on_the_ground(block(angle + d), np.zeros(6), 0.0, 0.0, 0.5) for d in (-1e-9, 1e-9))
+    for stepper in (below, above):
+        stepper.step(times=100)
+    before = np.array([below.qd[0], above.qd[0]])
+    below.step(times=5000)
+    above.step(times=5000)
+    gained = np.array([below.qd[0], above.qd[0]]) - before
+    assert gained[0] <= 0.0 < gained[1]
+    firm = on_the_ground(block(angle - 1e-6), np.zeros(6), 0.0, 0.0, 0.5)
+    firm.step(times=500)
+    assert np.abs(firm.qd).max() < 1e-12
+
+
+def test_joints_stop_at_limits_and_dry_friction_holds():
+    rod, torque = kt.Inertia.rod(1.0, end=(0.5, 0, 0)), 0.25 * G
+    found = []
+    for friction in (torque * (1 + 1e-9), torque * (1 - 1e-6)):
+        build = kt.Builder("pendulum")
+        build.world.revolute("hinge", axis="y", coulomb=friction).body("rod", rod)
+        stepper = kt.Stepper(build.build())
+        stepper.step(times=250)
+        found.append(abs(float(stepper.qd[0])))
+    assert found[0] < 1e-12 < 1e-6 < found[1]
+    build = kt.Builder("stopped")
+    build.world.revolute("hinge", axis="y", lower=-1.0, upper=0.7).body("rod", rod)
+    stepper = kt.Stepper(build.build())
+    stepper.step(times=2000)
+    assert stepper.q[0] == pytest.approx(0.7, abs=1e-9) and abs(stepper.qd[0]) < 1e-9
+    free = kt.Stepper(build.build(), stops=False)
+    free.step(times=400)
+    assert free.q[0] > 0.8
+
+
+def test_stiff_servos_are_stable_and_controllers_drive():
+    arm, motion = kt.zoo.two_link(), kt.trajectories.cycloid([0, 0], [1, 0.5], duration=1.0)
+    wrong = []
+    for law in (
+        kt.control.PD(motion, kp=1e8, kd=1e5),
+        kt.control.ComputedTorque(motion, kp=400.0, kd=40.0),
+        kt.control.ComputedTorque(motion, kp=400.0, kd=40.0, period=0.004),
+    ):
+        stepper = kt.Stepper(arm, controller=law, stops=False)
+        stepper.step(times=250)
+        off = np.abs(stepper.q - motion.at(0.5).q).max()
+        if off > 5e-3:
+            wrong.append((law, off))
+    assert not wrong
+
+    def brake(t, q, qd):
+        assert t.shape == (3,) and q.shape == qd.shape == (3, 2)
+        return -3.0 * qd
+
+    stepper = kt.Stepper(arm.with_gravity((0, 0, 0)), batch=3, controller=brake, stops=False)
+    stepper.reset([0.1, 0.2], [1.0, -1.0])
+    stepper.step(times=5000)
+    assert np.abs(stepper.qd).max() < 1e-3
+
+
+def thrown(n, seed=0, **others):
+    """Quadrupeds thrown at the ground in any attitude."""
+    rng, pose = np.random.default_rng(seed), np.zeros(18)
+    pose[6:] = np.tile([0.0, -30 * DEGREE, 60 * DEGREE], 4)
+    stepper = kt.Stepper(
+        kt.zoo.quadruped(), batch=n, ground=level(0.7), kp=50.0, kd=2.0, coordinates="quaternion",
+        stops=False, **others,
+    )  # fmt: skip
+    u = rng.normal(size=(n, 4))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    joints = pose[6:] + 0.3 * rng.normal(size=(n, 12))
+    q = np.concatenate([np.tile([0.0, 0.0, 1.2], (n, 1)), u, joints], axis=1)
+    return stepper, q, rng.normal(size=(n, 18))
+
+
+def test_thrown_robots_stay_finite_and_are_solved():
+    stepper, q, qd = thrown(32)
+    stepper.reset(q, qd)
+    stepper.step(times=600)
+    audit = stepper.audit()
+    assert np.isfinite(stepper.q).all() and not audit.failures
+    assert audit.unsolved.sum() < 1e-3 * audit.steps.sum()
+    assert audit.gain.max() < 1e-6 and audit.depth.max() < 1e-3
+
+
+def test_results_do_not_depend_on_other_states_threads_or_interruptions():
+    many, q, qd = thrown(13, threads=1)
+    few, _, _ = thrown(3, threads=1)
+    two, _, _ = thrown(13, threads=2)
+    some = [2, 7, 12]
+    many.reset(q, qd)
+    two.reset(q, qd)
+    few.reset(q[some], qd[some])
+    many.step(times=400)
+    two.step(times=400)
+    for _ in range(4):
+        few.step(times=100)
+    assert np.array_equal(many.q[some], few.q) and np.array_equal(many.qd[some], few.qd)
+    assert np.array_equal(many.save(), two.save())
+    saved = many.save()
+    many.step(times=20)
+    after = many.save()
+    many.restore(saved)
+    many.step(times=20)
+    assert np.array_equal(many.save(), after)
+
+
+def test_a_state_that_blows_up_stands_still_and_is_named():
+    arm = kt.zoo.two_link()
+    stepper, alone = kt.Stepper(arm, batch=3, stops=False), kt.Stepper(arm, batch=3, stops=False)
+    torque = np.zeros((3, 2))
+    torque[1] = 1e12, -1e12
+    stepper.step(torque, times=10)
+    alone.step(times=10)
+    audit = stepper.audit()
+    assert list(audit.failures) == [1] and "1e6" in audit.failures[1]
+    assert np.array_equal(stepper.q[[0, 2]], alone.q[[0, 2]])
+    assert stepper.time[1] < stepper.time[0] == pytest.approx(0.02)
+    stepper.reset(where=np.array([False, True, False]))
+    assert not stepper.audit().failures
+
+
+def test_memory_is_shown_without_copies_and_masks_choose_states():
+    stepper = kt.Stepper(kt.zoo.two_link(), batch=5)
+    q, time = stepper.q, stepper.time
+    stepper.reset([0.1, 0.2])
+    stepper.step([1.0, 0.0], times=3)
+    assert np.shares_memory(q, stepper.q) and np.array_equal(q, stepper.q) and time[0] > 0.0
+    mask = np.array([True, False, False, True, False])
+    stepper.reset([0.5, 0.5], where=mask)
+    assert (stepper.q[mask] == 0.5).all() and (stepper.time > 0).tolist() == (~mask).tolist()
+    single = kt.Stepper(kt.zoo.two_link())
+    assert single.q.shape == (2,) and np.shape(single.time) == ()
+
+
+def test_steps_and_heights_of_the_ground_hold():
+    """A ball on a stair rests at its height; on a bowl it rolls to the lowest place of it."""
+    stair = level(regions=[kt.simulation.Region(forward=(1.0, np.inf), height=0.2)])
+    x = np.linspace(-2.0, 2.0, 41)
+    heights = 0.1 * (x[:, None] ** 2 + x[None, :] ** 2)
+    bowl = kt.Ground(
+        kt.simulation.Soil(friction=0.8), normal=(0, 0, 1),
+        terrain=kt.model.HeightField(forward=(-2, 2), side=(-2, 2), heights=heights),
+    )  # fmt: skip
+    stepper = kt.Stepper(ball(), ground=stair)
+    stepper.reset([1.5, 0, 0.35, 0, 0, 0])
+    stepper.step(times=500)
+    assert stepper.q[2] == pytest.approx(0.3, abs=1e-6)
+    stepper = kt.Stepper(ball(), ground=bowl)
+    stepper.reset([0.5, 0.3, 0.2, 0, 0, 0])
+    gaps = []
+    for _ in range(20):
+        stepper.step(times=50)
+        gaps.append(float(stepper.contact.gap[0]))
+    assert np.abs(gaps[5:]).max() < 1e-4
+    energy = 0.5 * 1.4 * (stepper.qd[:3] ** 2).sum() + G * stepper.q[2]
+    assert energy < G * 0.2
+
+
+def test_a_ball_bounces_as_often_as_it_may():
+    """Height of the third flight of a ball with restitution 0.8: e^6 of the first, to the order of a step."""
+    stepper = kt.Stepper(ball(), 1e-3, ground=level(0.0), restitution=0.8)
+    stepper.reset([0, 0, 1.1, 0, 0, 0])
+    flight = np.sqrt(2.0 / G)
+    stepper.step(times=int((flight * (1 + 2 * 0.8 + 2 * 0.64 + 0.512)) / 1e-3))
+    energy = 0.5 * stepper.qd[2] ** 2 + G * (stepper.q[2] - 0.1)
+    assert energy / G == pytest.approx(0.8**6, abs=3e-3)
+
+
+def test_bad_input_is_refused_before_any_work():
+    arm, nan = kt.zoo.two_link(), float("nan")
+    stepper = kt.Stepper(arm, batch=3)
+    stepper.reset([0.1, 0.2])
+    before = stepper.save()
+    robot = kt.Stepper(ball(), ground=level(), batch=2)
+    accepted = []
+    for expected, call in (
+        ("dt must be between", lambda: kt.Stepper(arm, 0.0)),
+        ("got 1", lambda: kt.Stepper(arm, 1.0)),
+        ("got nan", lambda: kt.Stepper(arm, nan)),
+        ("batch must be", lambda: kt.Stepper(arm, batch=0)),
+        ("restitution", lambda: kt.Stepper(arm, restitution=1.5)),
+        ("coordinates", lambda: kt.Stepper(arm, coordinates="euler")),  # type: ignore[arg-type]
+        ("ground must be", lambda: kt.Stepper(arm, ground=1.0)),  # type: ignore[arg-type]
+        ("kp must be >= 0", lambda: kt.Stepper(arm, kp=-1.0)),
+        ("closed loops", lambda: kt.Stepper(kt.zoo.four_bar())),
+        ("joint 'joint2' in state 1", lambda: stepper.step([[0, 0], [0, nan], [0, 0]])),
+        ("torque must have shape (2,) or (3, 2)", lambda: stepper.step(np.zeros((2, 2)))),
+        ("target must be finite", lambda: stepper.step(target=[nan, 0])),
+        ("times must be", lambda: stepper.step(times=0)),
+        ("mask of shape (3,)", lambda: stepper.reset(where=np.ones(2, bool))),
+        ("mask of shape (3,)", lambda: stepper.reset(where=np.ones(3))),
+        ("q must", lambda: stepper.reset([nan, 0])),
+        ("saved must be", lambda: stepper.restore(np.zeros((2, 2)))),
+        ("contact point 'p0' of state 1", lambda: robot.reset([[0, 0, 0.2, 0, 0, 0], [0] * 6])),
+    ):
+        try:
+            call()
+            accepted.append((expected, "nothing"))
+        except kt.KinetreeError as error:
+            if expected not in str(error):
+                accepted.append((expected, str(error)))
+    assert not accepted
+    assert np.array_equal(stepper.save(), before)
