@@ -7,6 +7,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.control import ContactReading, JointTask, OrientationTask, PointTask, TaskRows
+from kinetree.control.whole_body.law import Plan, WholeBodyLaw
+from kinetree.control.whole_body.solver import Contacts, LeastSquares
 from kinetree.errors import InputError
 from kinetree.trajectories import quintic
 
@@ -174,3 +176,57 @@ def test_bad_tasks_are_refused_before_the_walk():
         law = kt.control.WalkingLaw(tasks=[task])
         with pytest.raises(InputError, match=r"hand|elbow"):
             kt.simulate(robot, law.start(robot), duration=0.1, controller=law, ground=kt.Ground())
+
+
+class Falls(WholeBodyLaw):
+    """A planner that wants the trunk to fall faster than it can, from contacts at the feet."""
+
+    def __init__(self, robot, pulls, tasks=()):
+        n = robot.n_dof
+        self.base, self.pulls, self.qdd = robot.links[0].joint.n_dof, pulls, None
+        solver = LeastSquares(np.arange(n), self.base, 1e-9, 1e-9, 1e-10)
+        super().__init__(robot, solver, np.full(n, np.inf), tasks)
+
+    def plan(self, t, q, qd, contact, more):
+        robot, rows = self._mechanism, []
+        for point in robot.contact_points:
+            rows += list(kt.jacobian(robot, q, point.body, np.asarray(point.position))[:3])
+        k = len(rows)
+        point, up = np.arange(k) // 3, (np.arange(k) % 3 == 2) & (not self.pulls)
+        fall = TaskRows(np.eye(len(q))[[2]], np.array([-20.0]), np.ones(1))
+        M, h = kt.mass_matrix(robot, q), kt.bias_torque(robot, q, qd)
+        return Plan(M, h, fall, Contacts(np.array(rows), np.zeros(k), point, up))
+
+    def note(self, t, contact, qdd, tau):
+        self.qdd = qdd
+
+    def walked(self):
+        return True, ""
+
+
+@pytest.mark.parametrize(("pulls", "acceleration"), [(True, -20.0), (False, -9.81)])
+def test_contacts_that_must_not_pull_are_left_out(pulls, acceleration):
+    """A center of mass on feet that only push falls with gravity at most: Newton."""
+    robot = kt.zoo.quadruped()
+    law = Falls(robot, pulls)
+    q, still = np.zeros(robot.n_dof), np.zeros(robot.n_dof)
+    law(0.0, q, still, None)
+    M = kt.mass_matrix(robot, q)
+    of_mass = (M[2] @ law.qdd) / robot.mass
+    if pulls:
+        assert law.qdd[2] == pytest.approx(acceleration, rel=1e-3) and of_mass < -9.9
+    else:
+        assert of_mass == pytest.approx(acceleration, rel=1e-3)
+
+
+def test_the_rows_of_further_tasks_keep_their_number():
+    class Grows:
+        def rows(self, mechanism, t, q, qd):
+            count = 1 + int(t)
+            return TaskRows(np.eye(mechanism.n_dof)[:count], np.zeros(count), np.ones(count))
+
+    robot = kt.zoo.quadruped()
+    law, still = Falls(robot, True, [Grows()]), np.zeros(robot.n_dof)
+    law(0.0, still, still, None)
+    with pytest.raises(InputError, match="same number of rows, 1 at first, got 2 at t = 1 s"):
+        law(1.0, still, still, None)

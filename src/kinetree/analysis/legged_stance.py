@@ -64,6 +64,14 @@ class LeggedStance(OnFeet):
         limits |= self.own_limits
         return {name: limit for name, limit in limits.items() if np.isfinite(limit)}
 
+    @cached_property
+    def most(self) -> Array:
+        """Largest torques (n_dof,), infinite without a limit."""
+        found = np.full(self.mechanism.n_dof, np.inf)
+        for name, limit in self.torques.items():
+            found[self.mechanism.joint_index(name)] = limit
+        return found
+
     def limited(self, limits: Mapping[str, float] | str) -> LeggedStance:
         """The robot with other torque limits (N m) of some joints; "model": those of the model."""
         if not isinstance(limits, Mapping):

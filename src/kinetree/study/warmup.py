@@ -123,12 +123,13 @@ def _loop_pieces() -> Iterator[Piece]:
 def _prediction_pieces() -> Iterator[Piece]:
     """The inner functions of predictions and of their solver, and the walking law."""
     from kinetree.control.whole_body.compiled.least_squares import compiled_least_squares
-    from kinetree.control.whole_body.compiled.tick import compiled_tick
+    from kinetree.control.whole_body.compiled.tick import compiled_note, compiled_plan
     from kinetree.motion.compiled import assembly, blocks, condensed, points
 
     for room in (assembly, blocks, condensed, points):
         place = room.__name__.rpartition(".")[2]
         for function in room.SIGNATURES:
             yield f"predictions, {place}, {function.__name__}", partial(room.compiled, function)
-    yield "walking law", compiled_tick
-    yield "laws that follow motions on feet", compiled_least_squares
+    yield "walking law", compiled_plan
+    yield "notes of the walking law", compiled_note
+    yield "laws of robots on feet", compiled_least_squares

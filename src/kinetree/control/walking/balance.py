@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import bias_torque, mass_matrix
@@ -21,7 +22,9 @@ from kinetree.control.whole_body.compiled.least_squares import ROW
 from kinetree.control.whole_body.compiled.look import COORDINATE, MASS, MOMENT, RATIO, ROTATES, WIDTH
 from kinetree.control.whole_body.compiled.memory import new_bodies, new_walk
 from kinetree.control.whole_body.compiled.tasks import BUSY, ON_POSTURE, SMALL_ACCELERATION, SMALL_FORCE, SOFT
-from kinetree.control.whole_body.compiled.tick import compiled_tick
+from kinetree.control.whole_body.compiled.tick import compiled_note, compiled_plan
+from kinetree.control.whole_body.law import Plan, WholeBodyLaw
+from kinetree.control.whole_body.solver import Contacts, LeastSquares
 from kinetree.control.whole_body.task import LawTask, TaskRows
 from kinetree.dynamics.coupling import all_axes, all_rates
 from kinetree.dynamics.evaluate import evaluate, one_state
@@ -81,8 +84,8 @@ def _carry(tree: Tree, record: Any, body: int, point: Array) -> None:
     record["point"] = tree.body_position[body] + tree.body_rotation[body] @ point
 
 
-class Balance:
-    """The law of :class:`WalkingLaw` with its memory: called once per tick."""
+class Balance(WholeBodyLaw):
+    """The law of :class:`WalkingLaw` with its memory: it steps at a speed, called once per tick."""
 
     def __init__(
         self,
@@ -94,39 +97,33 @@ class Balance:
         tasks: Sequence[LawTask] = (),
     ) -> None:
         """``late``: how many ticks pass before a torque acts, and the period (s)."""
-        self._tasks = tuple(tasks)
-        rest = np.zeros(walker.mechanism.n_dof)
-        self._count = more = len(TaskRows.of(self._tasks, walker.mechanism, 0.0, rest, rest).aim)
+        prices = SMALL_ACCELERATION, SMALL_FORCE / (0.1 * walker.mechanism.mass), SOFT
+        solver = LeastSquares(walker.moving, walker.n_base, *prices)
+        most = usual_limits(walker) if most is None else most
+        super().__init__(walker.mechanism, solver, np.array(most, float), tasks)
         self.walker, self.gait, self.late = walker, gait, late
         self.asked = Command(None, 0.0) if wanted is None else wanted
-        self.most = usual_limits(walker) if most is None else most
-        self._law = compiled_tick()
+        self._compiled, self._noted = compiled_plan(), compiled_note()
         mechanism, n, feet = walker.mechanism, walker.mechanism.n_dof, len(walker.feet)
         inside = {mechanism.joint_index(name) for foot in walker.feet for name in foot.joints}
         others = [k for k in walker.moving[walker.n_base :] if k not in inside]
         rows, forces = 8 + 6 * feet + n, 3 * feet + 1
-        size = len(walker.moving) + forces + walker.n_base + rows + more
         axes, moves = np.zeros((3, 3)), np.zeros((3, 3))
         d = len(walker.axes)
         kept = [0, 2] if walker.is_planar else [0, 1, 2]
         axes[kept] = walker.axes
         moves[kept, :d] = walker.slides[:, :d] / mechanism.mass
-        legs = np.array([k in inside for k in range(n)], np.int64)
+        self._legs = np.array([k in inside for k in range(n)], np.int64)
         self._rest = np.zeros(mechanism.tree.n)
-        self._unknowns = np.zeros(size)  # accelerations and forces of the last tick
         self._others, self._posture = np.array(others, np.int64), np.full((2, len(others)), ON_POSTURE)
         self._fixed = (
             axes, moves, axes @ mechanism.gravity, np.ascontiguousarray(walker.turns, float),
             np.ascontiguousarray(walker.moving, np.int64), axis_table(mechanism), paths(walker),
             self._others, self._posture,
-            np.array([SMALL_ACCELERATION, SMALL_FORCE / (0.1 * mechanism.mass), SOFT]),
-            np.zeros((feet + 1, 6, n)), np.zeros((rows, ROW)),
         )  # fmt: skip
-        self._room = (
-            np.zeros((forces, n)), np.zeros(forces),
-            np.zeros((size, size)), self._unknowns, np.zeros(len(walker.moving)),
-            np.zeros((9, max(n, 3))), np.array(self.most, float), legs,
-        )  # fmt: skip
+        self._jacobians, self._rows = np.zeros((feet + 1, 6, n)), np.zeros((rows, ROW))
+        self._pushes, self._usual = np.zeros((forces, n)), np.zeros(forces)
+        self._room = np.zeros((9, max(n, 3)))
         self._places: dict[tuple[str, ...], Integers] = {}
         self.reset()
 
@@ -148,7 +145,6 @@ class Balance:
         for name, value in given.items():
             self._walk[name] = value
         self.diary = Diary(walker)
-        self._wanted, self._tau = np.zeros(n), np.zeros(n)
         self._coming = deque((np.zeros(n) for _ in range(self.late[0])), self.late[0])
 
     @property
@@ -166,34 +162,39 @@ class Balance:
         """Steps walked."""
         return int(self._walk["steps"][0])
 
-    def __call__(self, t: float, q: Array, qd: Array, contact: ContactReading) -> Array:
-        """Torques (n_dof,) from the measured state and the forces on the feet."""
+    @override
+    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Plan:
+        """Rows of the tasks of walking, and the forces on the feet that stand."""
         mechanism = self.walker.mechanism
-        q, qd = self._foreseen(np.array(q, float), np.array(qd, float))
-        more = TaskRows.of(self._tasks, mechanism, t, q, qd)
-        if len(more.aim) != self._count:
-            raise InputError(
-                f"tasks must always return the same number of rows, {self._count} at first, got "
-                f"{len(more.aim)} at t = {t:g} s"
-            )
-        if self._tasks:
+        if self.tasks:
             size = np.abs(more.coefficients)
             moved = (size[:, self._others] > NEGLIGIBLE * size.max(initial=0.0)).any(axis=0)
             self._posture[1] = np.where(moved, BUSY * ON_POSTURE, ON_POSTURE)
-        self._law(
+        M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd)
+        self._compiled(
             self._walk, self._bodies, t, self.asked.speed_at(t, self._speed), self.asked.heading_at(t), q, qd,
-            mass_matrix(mechanism, q), bias_torque(mechanism, q, qd), self._kinematics(q, qd),
-            np.array(contact.force), self._feet_of(contact), np.array(contact.velocity), *self._fixed,
-            more.dense(), *self._room, self._wanted, self._tau,
+            M, h, self._kinematics(q, qd), np.array(contact.force), self._feet_of(contact), *self._fixed,
+            self._jacobians, self._rows, self._pushes, self._usual, self._room,
+        )  # fmt: skip
+        m, k = int(self.walk["rows"]), int(self.walk["forces"])
+        free = np.zeros(k, np.int64), np.zeros(k, bool)  # the sizes of these forces are not limited
+        contacts = Contacts(self._pushes[:k], self._usual[:k], *free)
+        return Plan(M, h, None, contacts, self._jacobians, self._rows[:m])
+
+    @override
+    def note(self, t: float, contact: ContactReading, qdd: Array, tau: Array) -> None:
+        """Write the diary; the motion ends where the robot has fallen."""
+        self._noted(
+            self._walk, self._bodies, np.array(contact.velocity), self._feet_of(contact), tau, self.most,
+            self._legs,
         )  # fmt: skip
         if self.late[0]:
-            accelerations = np.zeros(len(q))
-            accelerations[self.walker.moving] = self._unknowns[: len(self.walker.moving)]
+            accelerations = np.zeros(len(tau))
+            accelerations[self.walker.moving] = qdd
             self._coming.append(accelerations)
         if self.diary.has_fallen(t, self.walk):
             raise StopSimulation(str(self.diary.explanation()))
-        self.diary.note(t, self.walk, self._wanted, self.most)
-        return self._tau.copy()
+        self.diary.note(t, self.walk, tau, self.most)
 
     def walked(self) -> tuple[bool, str]:
         """Whether the robot is on its feet, and what there is to say of its walk."""
@@ -207,8 +208,10 @@ class Balance:
         return self.diary.statistics()
 
     # ---- helpers -----------------------------------------------------------------------------------------
-    def _foreseen(self, q: Array, qd: Array) -> tuple[Array, Array]:
+    @override
+    def foreseen(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """The state when the torque will act: moved on by the accelerations that are under way."""
+        q, qd = np.array(q, float), np.array(qd, float)
         for qdd in self._coming:
             qd = qd + self.late[1] * qdd
             q = q + self.late[1] * qd

@@ -55,7 +55,7 @@ class TaskRows(NamedTuple):
 
     def dense(self) -> Array:
         """All in one array (r, n_dof + 2), coefficients first."""
-        return np.column_stack([self.coefficients, self.aim, self.weight])
+        return np.concatenate([self.coefficients, self.aim[:, None], self.weight[:, None]], axis=1)
 
 
 class LawTask(Protocol):

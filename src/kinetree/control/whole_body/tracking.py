@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, momentum
@@ -23,6 +24,7 @@ from kinetree.analysis.kinematics import (
 )
 from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.control.sampled import ContactReading
+from kinetree.control.whole_body.law import Plan, WholeBodyLaw
 from kinetree.control.whole_body.reference import (
     Motion,
     PointMotion,
@@ -31,8 +33,8 @@ from kinetree.control.whole_body.reference import (
     point_motion,
     points_of,
 )
-from kinetree.control.whole_body.solver import LeastSquares
-from kinetree.control.whole_body.task import LawTask, TaskRows, checked_tasks
+from kinetree.control.whole_body.solver import Contacts, LeastSquares
+from kinetree.control.whole_body.task import LawTask, TaskRows
 from kinetree.errors import StopSimulation
 from kinetree.verdicts.margins import FALLEN_HEIGHT, FALLEN_TILT
 
@@ -52,11 +54,10 @@ REACH = 0.3  # of the leg: how far footholds move at most
 RETURNS, MOST = 0.3, 0.05  # of the way, of the leg: footholds return to those predicted, as feet creep
 SUPPORT = 0.5  # of the extent of the feet on the ground: what shifting the weight between them corrects
 SMALL, SOFT = 1e-9, 1e-10  # price of accelerations, softness of equations
-TRIES = 4  # solves per tick, each without points that would have to pull
 
 
-class Following:
-    """The law of a predicted motion, called once per tick with the state and the forces on the feet."""
+class Following(WholeBodyLaw):
+    """The law that tracks a predicted motion, called once per tick with the state and forces on the feet."""
 
     along = ALONG
     flying = 1.0  # weight of the trunk's attitude in flight
@@ -65,10 +66,7 @@ class Following:
         self, who: LeggedStance, wanted: Motion, timing: Timing, most: Array, tasks: Sequence[LawTask] = ()
     ) -> None:
         """``most`` (n_dof,): the largest torques, infinite without a limit; ``tasks``: further ones."""
-        self.who, self.wanted, self.timing, self.most = who, wanted, timing, most
-        self.tasks = checked_tasks(tasks)
-        rest = np.zeros(who.mechanism.n_dof)
-        TaskRows.of(self.tasks, who.mechanism, 0.0, rest, rest)  # names in tasks are checked
+        self.who, self.wanted, self.timing = who, wanted, timing
         names = who.mechanism.joint_names
         held = who.held if who.flat else ()
         self._moving = np.array([j for j, x in enumerate(names) if x not in held])
@@ -92,7 +90,8 @@ class Following:
         self._sway = TRUNK * self._rate if many else SWAY * self._growth
         self._rolls = many and any(foot.radius for foot in who.feet)
         light = FORCES / who.mechanism.mass**2
-        self._solver = LeastSquares(self._moving, len(self._root), SMALL, light, SOFT)
+        solver = LeastSquares(self._moving, len(self._root), SMALL, light, SOFT)
+        super().__init__(who.mechanism, solver, most, tasks)
         self.reset()
 
     def _held_rows(self) -> list[list[tuple[int, int]]]:
@@ -137,8 +136,9 @@ class Following:
         """The largest share of a torque limit, and how far a foothold was moved at most (m)."""
         return {"torque_share": self.share, "foothold_moved": self.shifted}
 
-    def __call__(self, t: float, q: Array, qd: Array, contact: ContactReading) -> Array:
-        """Torques (n_dof,)."""
+    @override
+    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Plan:
+        """The motion of trunk, joints and swinging feet, feet at rest on the ground, and their forces."""
         who, wanted = self.who, self.wanted.at(t)
         now = point_motion(who, q, qd, np.zeros(len(q)))
         felt = self._felt(contact)
@@ -151,12 +151,15 @@ class Following:
         goals = self._goals(q, qd, wanted, now, on, since, left, support)
         J = self._jacobians(q, on)
         tasks = [self._tasks(q, qd, wanted, now, on, support, goals, J), self._resting(on, touching, J)]
-        tasks.append(TaskRows.of(self.tasks, who.mechanism, t, q, qd))
-        tau = self._solved(q, qd, wanted, on, TaskRows.joined(tasks, len(q)), J)
+        M, h = mass_matrix(who.mechanism, q), bias_torque(who.mechanism, q, qd)
+        return Plan(M, h, TaskRows.joined(tasks, len(q)), self._contacts(wanted, on, J))
+
+    @override
+    def note(self, t: float, contact: ContactReading, qdd: Array, tau: Array) -> None:
+        """Remember the largest share of a torque limit."""
         limited = np.clip(tau, -self.most, self.most)
         finite = np.isfinite(self.most) & (self.most > 0.0)
         self.share = max(self.share, float((np.abs(limited[finite]) / self.most[finite]).max(initial=0.0)))
-        return limited
 
     def _on_ground(self, felt: Array, since: Array, left: Array) -> Any:
         """Which feet stand: from the touch late in a swing, or after it, until they are to leave."""
@@ -310,25 +313,18 @@ class Following:
             raise StopSimulation(self.walked()[1])
 
     # ---- accelerations, forces, torques --------------------------------------------------------------------
-    def _solved(self, q: Array, qd: Array, wanted: Wanted, on: Any, tasks: TaskRows, J: Array) -> Array:
-        """Torques (n_dof,) of accelerations and forces that come nearest to the tasks.
+    def _contacts(self, wanted: Wanted, on: Any, J: Array) -> Contacts:
+        """The ground's forces on the points that touch it, near those predicted.
 
         A foot that touches early comes to rest, but nothing counts on its force before it is due: it bounces.
         """
-        mechanism = self.who.mechanism
-        M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd)
         touching = [i for i in range(len(self._points)) if on[self._owner[i]]]
         pushing = [i for i in touching if self._due[self._owner[i]]] or touching
-        for _ in range(TRIES):
-            places = [(i, axis) for i in pushing for axis in self._axes]
-            rows = np.array([J[place] for place in places]).reshape(len(places), len(q))
-            usual = np.array([wanted.force[place] for place in places])
-            _, forces, tau = self._solver.solve(M, h, tasks, rows, usual)
-            pulls = {i for (i, axis), f in zip(places, forces, strict=True) if axis == self._up and f < 0.0}
-            if not pulls:
-                break
-            pushing = [i for i in pushing if i not in pulls]
-        return tau
+        places = [(i, axis) for i in pushing for axis in self._axes]
+        rows = np.array([J[place] for place in places]).reshape(len(places), J.shape[-1])
+        usual = np.array([wanted.force[place] for place in places])
+        point = np.array([i for i, _ in places], np.int64)
+        return Contacts(rows, usual, point, np.array([axis == self._up for _, axis in places], bool))
 
     def _resting(self, on: Any, now: PointMotion, J: Array) -> TaskRows:
         """Equations: points of feet on the ground come to rest."""

@@ -85,13 +85,9 @@ class PredictedGait(Verified):
         limits. ``tasks`` are added, such as a :class:`kinetree.control.PointTask` of a hand. Options are
         those of :class:`kinetree.control.SampledLaw`: delay, noise, seed.
         """
-        mechanism = self.plan.who.mechanism
-        most = np.full(mechanism.n_dof, np.inf)
-        for name, limit in self.plan.who.torques.items():
-            most[mechanism.joint_index(name)] = limit
         s = np.linspace(0.0, 1.0, ROWS * self.plan.task.segments + 1)
         motion = WantedCycle(self.plan, SampledMotion(self.prediction, s))
-        law = Following(self.plan.who, motion, Stepping(self.plan), most, tasks)
+        law = Following(self.plan.who, motion, Stepping(self.plan), self.plan.who.most, tasks)
         return SampledLaw(law, period=period, **options)
 
     def track(self, cycles: int = 4, ground: Ground | None = None, **options: Any) -> Result:

@@ -13,6 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.legged_stance import LeggedStance
 from kinetree.control.sampled import SampledLaw
+from kinetree.control.whole_body.task import LawTask
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.options import Search, divided
@@ -98,21 +99,19 @@ class Leap(Verified):
                 begun += part.duration
         return from_table(np.concatenate(t), np.concatenate(q), np.concatenate(qd))
 
-    def law(self, period: float = 0.004, **options: Any) -> SampledLaw:
+    def law(self, period: float = 0.004, *, tasks: Sequence[LawTask] = (), **options: Any) -> SampledLaw:
         """The law that follows this leap on the ground and keeps its balance, called once per ``period`` (s).
 
         Each tick solves for accelerations and ground forces near those predicted. Feet land where the actual
-        flight ends: moved by the error of the center of mass there, and by its velocity. Options are those of
+        flight ends: moved by the error of the center of mass there, and by its velocity. ``tasks`` are added,
+        such as a :class:`kinetree.control.PointTask` of a hand. Options are those of
         :class:`kinetree.control.SampledLaw`: delay, noise, seed.
         """
         takeoff, flight = self.prediction.durations[:2]
         whole = self._motion.duration if self.cyclic else None
         timing = LeapTiming(len(self.who.feet), takeoff, flight, whole)
-        mechanism = self.who.mechanism
-        most = np.full(mechanism.n_dof, np.inf)
-        for name, limit in self.who.torques.items():
-            most[mechanism.joint_index(name)] = limit
-        return SampledLaw(FollowingLeap(self.who, self._motion, timing, most), period=period, **options)
+        law = FollowingLeap(self.who, self._motion, timing, self.who.most, tasks)
+        return SampledLaw(law, period=period, **options)
 
     def track(self, hops: int = 1, ground: Ground | None = None, **options: Any) -> Result:
         """A simulation on the ground under :meth:`law`; a hop is repeated ``hops`` times.

@@ -6,6 +6,7 @@ they were predicted, moved by its error at the end of the flight and by the dive
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.control.whole_body.reference import PointMotion, Wanted, between_rows
+from kinetree.control.whole_body.task import LawTask
 from kinetree.control.whole_body.tracking import AHEAD, ALONG, LATE, RETURNS, TRUNK, Following
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.tasks.gaits.wanted import wanted_rows
@@ -95,8 +97,15 @@ class LeapTiming:
 class FollowingLeap(Following):
     """The law of a predicted leap."""
 
-    def __init__(self, who: LeggedStance, wanted: LeapMotion, timing: LeapTiming, most: Array) -> None:
-        super().__init__(who, wanted, timing, most)
+    def __init__(
+        self,
+        who: LeggedStance,
+        wanted: LeapMotion,
+        timing: LeapTiming,
+        most: Array,
+        tasks: Sequence[LawTask] = (),
+    ) -> None:
+        super().__init__(who, wanted, timing, most, tasks)
         ahead = AXES.index(who.forward)
         places = np.concatenate([who.places(foot)[:, ahead] for foot in who.feet])
         self._wide = float(np.ptp(places)) > SUPPORTS * who.leg

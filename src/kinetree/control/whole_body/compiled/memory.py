@@ -29,6 +29,7 @@ _WALK_INTEGERS = (
     "feet", "n", "n_base", "others",  # numbers of feet, moving coordinates, those of the base, of no leg
     "group", "steps", "begun", "passed_once", "settled_once",
     "joint", "slipping",  # nearest to its torque limit, which slips
+    "rows", "forces",  # of this tick: rows of tasks, forces of the ground
 )  # fmt: skip
 _WALK_VECTORS = {
     "center": 3, "velocity": 3, "drift_center": 3,  # of the center of mass

@@ -1,4 +1,4 @@
-"""One tick of the walking law as machine code: look, plan, tasks, least squares, torques."""
+"""What stepping at a speed asks for at a tick, as machine code: look, plan, rows of tasks and forces."""
 
 from __future__ import annotations
 
@@ -8,24 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 from kinetree.control.whole_body.compiled.footholds import follow, plan
-from kinetree.control.whole_body.compiled.least_squares import assemble, eliminate, torques
 from kinetree.control.whole_body.compiled.look import look
 from kinetree.control.whole_body.compiled.memory import BODY, WALK
 from kinetree.control.whole_body.compiled.tasks import fill_forces, fill_rows
-from kinetree.engine.door import helper
+from kinetree.engine.door import FLOAT, INTEGER, array_type, compiled_function, helper, record_array
 
 
-def tick(
-    walks, bodies, t, speed, heading, q, qd, M, h, kin, forces, places, slips, E, moves, weightless, turns,
-    moving, axes, path, others, posture, prices, J, rows, more, G, usual, K, b, row, room, limit, legs,
-    wanted, tau,
+def step_plan(
+    walks, bodies, t, speed, heading, q, qd, M, h, kin, forces, places, E, moves, weightless, turns, moving,
+    axes, path, others, posture, J, rows, G, usual, room,
 ):  # fmt: skip
-    """Torques tau (n_dof,) for a state; what is wanted before limits; returns 1 if there is no solution.
+    """Rows of the tasks of walking at a tick, and those of the forces of the ground; their numbers in walks.
 
-    ``forces`` (p, 3) of the ground at contact points, ``slips`` (p, 3) their velocities out of and along the
-    ground, ``places`` (p,) the feet they belong to, ``posture`` (2, others) where joints of no leg were at
-    first and the weights of keeping them there, ``more`` (e, n_dof + 2) rows of further tasks, ``prices``
-    (3,) of accelerations, forces and equations; all else is as in the functions that are called here.
+    ``forces`` (p, 3) of the ground at contact points, ``places`` (p,) the feet they belong to, ``posture``
+    (2, others) where joints of no leg were at first and the weights of keeping them there; all else is as in
+    the functions that are called here. Returns 0.
     """
     walk = walks[0]
     look(walk, bodies, E, moves, weightless, kin, axes, path, M, h, qd, moving, J)
@@ -36,18 +33,36 @@ def tick(
     plan(walk, bodies, t)
     watch(walk, bodies, E)
     spare, rotation = room[:6], room[6:9, :3]
-    m = fill_rows(walk, bodies, E, moves, turns, others, posture, q, qd, rotation, rows)
-    k = fill_forces(walk, bodies, E, kin, axes, path, J, spare, G, usual)
-    count = assemble(
-        M, h, moving, walk.n_base, J, rows, m, more, G, usual, k, prices[0], prices[1], prices[2], K, b, row
-    )
-    failed = eliminate(K, b, walk.n + k + count)
-    if not failed:
-        torques(M, h, moving, walk.n_base, G, k, b, wanted)
-    note(walk, bodies, slips, places, wanted, limit, legs)
-    for i in range(tau.shape[0]):
-        tau[i] = min(max(wanted[i], -limit[i]), limit[i])
-    return failed
+    walk.rows = fill_rows(walk, bodies, E, moves, turns, others, posture, q, qd, rotation, rows)
+    walk.forces = fill_forces(walk, bodies, E, kin, axes, path, J, spare, G, usual)
+    return 0
+
+
+def note(walks, bodies, slips, places, wanted, limit, legs):
+    """What a diary needs: the joint of a leg nearest to its torque limit, and the foot that slips; returns 0.
+
+    ``slips`` (p, 3): velocities of contact points out of and along the ground.
+    """
+    walk = walks[0]
+    walk.asked, walk.joint = 0.0, 0
+    for i in range(wanted.shape[0]):
+        if legs[i] > 0 and abs(wanted[i]) > walk.asked * limit[i]:
+            walk.asked, walk.joint = abs(wanted[i]) / limit[i], i
+    walk.slip, walk.slipping = 0.0, -1
+    for k in range(walk.feet):
+        foot = bodies[k]
+        if (
+            foot.group == walk.group
+            and walk.phase > 0.2 * walk.period
+            and foot.force > 0.1 * walk.mass * walk.gravity
+        ):
+            least = math.inf
+            for i in range(slips.shape[0]):
+                if places[i] == k:
+                    least = min(least, math.sqrt(slips[i, 1] ** 2 + slips[i, 2] ** 2))
+            if least < math.inf and least > walk.slip:
+                walk.slip, walk.slipping = least, k
+    return 0
 
 
 @helper
@@ -92,37 +107,20 @@ def watch(walk, bodies, E):
     walk.lowest = walk.center[2] - lowest
 
 
-@helper
-def note(walk, bodies, slips, places, wanted, limit, legs):
-    """What a diary needs: the joint of a leg nearest to its torque limit, and the foot that slips."""
-    walk.asked, walk.joint = 0.0, 0
-    for i in range(wanted.shape[0]):
-        if legs[i] > 0 and abs(wanted[i]) > walk.asked * limit[i]:
-            walk.asked, walk.joint = abs(wanted[i]) / limit[i], i
-    walk.slip, walk.slipping = 0.0, -1
-    for k in range(walk.feet):
-        foot = bodies[k]
-        if (
-            foot.group == walk.group
-            and walk.phase > 0.2 * walk.period
-            and foot.force > 0.1 * walk.mass * walk.gravity
-        ):
-            least = math.inf
-            for i in range(slips.shape[0]):
-                if places[i] == k:
-                    least = min(least, math.sqrt(slips[i, 1] ** 2 + slips[i, 2] ** 2))
-            if least < math.inf and least > walk.slip:
-                walk.slip, walk.slipping = least, k
+@functools.cache
+def compiled_plan() -> Callable[..., Any]:
+    """Machine code of `step_plan`."""
+    v, m, a, j = array_type(FLOAT, 1), array_type(FLOAT, 2), array_type(FLOAT, 3), array_type(INTEGER, 1)
+    signature = [
+        record_array(WALK), record_array(BODY), FLOAT, FLOAT, FLOAT, v, v, m, v, v, m, j, m, m, v, m, j, m, m,
+        j, m, a, m, m, v, m,
+    ]  # fmt: skip
+    return compiled_function(step_plan, signature, "walking-plan")
 
 
 @functools.cache
-def compiled_tick() -> Callable[..., Any]:
-    """Machine code of `tick`."""
-    from kinetree.engine.door import FLOAT, INTEGER, array_type, compiled_function, record_array
-
-    v, m, a, j = array_type(FLOAT, 1), array_type(FLOAT, 2), array_type(FLOAT, 3), array_type(INTEGER, 1)
-    signature = [
-        record_array(WALK), record_array(BODY), FLOAT, FLOAT, FLOAT, v, v, m, v, v, m, j, m, m, m, v, m,
-        j, m, m, j, m, v, a, m, m, m, v, m, v, v, m, v, j, v, v,
-    ]  # fmt: skip
-    return compiled_function(tick, signature, "walking-tick")
+def compiled_note() -> Callable[..., Any]:
+    """Machine code of `note`."""
+    v, m, j = array_type(FLOAT, 1), array_type(FLOAT, 2), array_type(INTEGER, 1)
+    signature = [record_array(WALK), record_array(BODY), m, j, v, v, j]
+    return compiled_function(note, signature, "walking-note")
