@@ -11,6 +11,7 @@ from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.torque_law import AXIS
 from kinetree.simulation.compiled import rates as rates_code
 from kinetree.simulation.compiled.context import Context, ContextParts
+from kinetree.simulation.system import connect
 
 POINTER = ctypes.c_void_p
 RATES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER)
@@ -27,6 +28,7 @@ class CompiledLaw:
         more = {} if height is None else ground(mechanism, height)
         self.parts = context_parts(mechanism, self.law, loads=load_rows(mechanism, loads), **more)
         self.context = Context(self.parts)
+        connect(self.context)
         self.n, self.size = mechanism.n_dof, self.parts.size
 
     def rates(self, t, q, qd, integral=None):

@@ -107,24 +107,20 @@ def test_compiled_callbacks():
     assert numbers[1] == 11.0
 
 
-@pytest.mark.parametrize("alone", [False, True])
-def test_a_callback_that_needs_nothing_of_numba_is_kept_where_it_is_looked_for(alone):
-    """Code that could do without numba is stored as numba's, unless it was asked for alone."""
+def test_a_callback_that_needs_nothing_of_numba_is_kept_without_it():
+    """The next process loads it by LLVM alone."""
 
     def made(name):
         def double(t, y, out, context):
             out[0] = 2.0 * y[0]
             return 0
 
-        return compiled_callback(double, SIGNATURE, name, alone=alone)
+        return compiled_callback(double, SIGNATURE, name)
 
-    name = f"kept-{alone}-of-a-test"
+    name = "kept-of-a-test"
     shutil.rmtree(code_folder(name, 1), ignore_errors=True)  # as if no one had asked for it before
     assert made(name).cache_hits == 0
-    if alone:
-        assert stored_or_made(name, 1, lambda: None).cache_hits == 1
-    else:
-        assert made(name).cache_hits == 1
+    assert stored_or_made(name, 1, lambda: None).cache_hits == made(name).cache_hits == 1
 
 
 def test_sampling_may_stop():

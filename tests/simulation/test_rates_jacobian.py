@@ -16,6 +16,7 @@ from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, GRAVITY, NO_MOD
 from kinetree.simulation.compiled.context import Context, ContextParts
 from kinetree.simulation.compiled.jacobian import jacobian
 from kinetree.simulation.compiled.rates import rates
+from kinetree.simulation.system import connect
 from support import trees
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 3)
@@ -39,6 +40,7 @@ class Simulated:
     def __init__(self, parts):
         self.parts, self.n = parts, parts.tree.n
         self.context = Context(parts, 1)
+        connect(self.context)
 
     def _run(self, callback, y, out):
         where = (x.ctypes.data for x in (y, out, self.context.memory))

@@ -39,6 +39,7 @@ from kinetree.integrate.settings import (
     TRACE_FULL,
     K,
     Y,
+    name_of_code,
 )
 from kinetree.integrate.steps import shortest_step
 
@@ -51,13 +52,16 @@ def method_named(name: str) -> Method:
     return METHODS[name]()
 
 
-def advancing(name: str) -> Any:
+def advancing(name: str, watched: bool) -> Any:
     """The body of `kinetree.integrate.code.advancing`."""
     method = method_named(name)
     start, take, commit = method.start, method.take, method.commit
     dense, project = interpolation(method), projection(method)
     write, first, last = writing(dense), method.first, method.last
-    find = finder(dense, first, last)
+    find = finder(dense, first, last) if watched else nothing_found
+    measure, switch, begin = (
+        (measure_again, switch_modes, begin_events) if watched else (no_event, no_event, no_event)
+    )
 
     def advance(
         settings,
@@ -89,13 +93,13 @@ def advancing(name: str) -> Any:
                 return CALLBACK
             s.pending_sample = 0
             if s.start == MOVED:
-                if start(s, memory) != 0 or measure_again(s, memory, g) != 0:
+                if start(s, memory) != 0 or measure(s, memory, g) != 0:
                     return CALLBACK
             elif s.start != SMOOTH:
                 s.hold = 0
-                if switch_modes(s, memory, g) != 0 or start(s, memory) != 0:
+                if switch(s, memory, g) != 0 or start(s, memory) != 0:
                     return CALLBACK
-                if begin_events(s, memory, g) != 0:
+                if begin(s, memory, g) != 0:
                     return CALLBACK
             s.is_fresh = 1 if s.start != SMOOTH else s.is_fresh
             s.start = SMOOTH
@@ -128,7 +132,19 @@ def advancing(name: str) -> Any:
                 pass_target(s, breaks)
         return DONE if s.t >= s.t_end else RUNNING
 
-    return compiled_words(advance, ARRAYS, 1, f"integrate-{name}")
+    return compiled_words(advance, ARRAYS, 1, name_of_code(name, watched))
+
+
+@compiled
+def nothing_found(s, memory, g, rules, log, log_index):
+    """What `find` does if there are no event functions."""
+    return GO_ON
+
+
+@compiled
+def no_event(s, memory, g):
+    """Nothing is measured, switched or begun."""
+    return 0
 
 
 def writing(dense: Any) -> Any:

@@ -176,7 +176,7 @@ class Integration:
         rows = 0 if trace is None else max(FEWEST_ROWS, TRACE_NUMBERS // (2 + 2 * numbers))
         self._trace = np.zeros((rows, 2 + 2 * numbers))
         self._first = self._bytes.copy()
-        self._advance = advancing(method).bound(
+        self._advance = advancing(method, events is not None and events.count > 0).bound(
             self._s,
             self._memory,
             self.times,

@@ -105,4 +105,11 @@ ARRAYS = [Kind(RECORD, 1)] + [
         "f8 f8 f8 f8 f8 i8 f8 i8 f8 c16 i8 f8".split(), (2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2), strict=True
     )
 ]  # that `advance` takes: settings, memory, times, out, breaks, g, rules, log, log_index, matrices, ...
+
+
+def name_of_code(method: str, watched: bool) -> str:
+    """Under which name the machine code of a method is kept, with event functions or without."""
+    return f"integrate-{method}-watched" if watched else f"integrate-{method}"
+
+
 STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorisations")

@@ -28,7 +28,7 @@ def watched_events(system: System, options: Options) -> Events | None:
         known = (*BUILT_IN, *watched, *(trigger.name for trigger in system.triggers))
         if name not in known:
             raise InputError(f"stop_at: {unknown_name('event', name, known)}")
-    if not _watched(system):
+    if not is_watched(system):
         return None
     action, direction = map(np.array, _rules(system, options))
     return Events(system.address("events"), system.n_events, action, direction, system.address("switch"))
@@ -60,7 +60,7 @@ def _action(event: Watched, options: Options) -> int:
     return RESTART if event.is_kink else RECORD
 
 
-def _watched(system: System) -> bool:
+def is_watched(system: System) -> bool:
     """Whether there is any event that can happen."""
     parts = system.parts
     bounded = parts.axes.view(np.int64)[:, AXIS.places["bounded"][0]].any()

@@ -11,10 +11,10 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.engine import companion
-from kinetree.engine.code import piece
 from kinetree.errors import KinetreeError, SimulationError, StopSimulation
 from kinetree.integrate import code as methods
 from kinetree.integrate.integration import Integration, Status, Steps
+from kinetree.integrate.settings import name_of_code
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
 from kinetree.simulation.compiled import code
@@ -26,6 +26,7 @@ from kinetree.simulation.event_records import (
     event_place,
     is_end,
     is_reported,
+    is_watched,
     reported,
     watched_events,
 )
@@ -185,12 +186,12 @@ def _integration(
 def compile_ahead(system: System, options: Options) -> None:
     """Have two processes compile what a first simulation needs, if it is not there yet."""
     method = explicit_method(system) if options.method == AUTO else options.method
+    arguments, here = (method, is_watched(system)), str(code.__file__)
     companion.compile_ahead(
-        [companion.Piece("rates-1", 1, str(code.__file__), code.rates, (1,))],
+        [companion.Piece("rates-1", 1, here, code.rates, (1,))],
         [
-            companion.Piece(f"integrate-{method}", 1, str(methods.__file__), methods.advancing, (method,)),
-            companion.Piece("observe", 1, str(code.__file__), code.observe),
-            piece("energy", "many"),
+            companion.Piece(name_of_code(*arguments), 1, str(methods.__file__), methods.advancing, arguments),
+            companion.Piece("observe", 1, here, code.observe),
         ],
     )
 

@@ -67,6 +67,7 @@ class System:
         for part in parts.components:
             part.join(self)
         self.context = Context(parts, lanes)
+        connect(self.context)
         self.set_constant(constant)
         if self.triggers:
             self._keep["events"] = self._more_events()
@@ -264,6 +265,14 @@ class System:
                 return 1
 
         return guarded
+
+
+def connect(context: Context) -> None:
+    """Let right-hand sides call the code of ground and loads, and of the law, if there are any."""
+    if context.parts.has_forces:
+        context.call("forces", code.forces(context.lanes).address)
+    if context.parts.has_law:
+        context.call("law", code.law(context.lanes).address)
 
 
 def _variable(name: str, value: Any) -> Variable:

@@ -68,7 +68,16 @@ def _simulation_pieces() -> Iterator[Piece]:
     """The right-hand sides of simulations, and the methods that integrate them."""
     from kinetree.integrate.code import STAGES, advancing
     from kinetree.simulation.compiled.actuator import drive_jacobian, drive_rates
-    from kinetree.simulation.compiled.code import events, jacobian, observe, rates, sample, switch
+    from kinetree.simulation.compiled.code import (
+        events,
+        forces,
+        jacobian,
+        law,
+        observe,
+        rates,
+        sample,
+        switch,
+    )
     from kinetree.simulation.compiled.coupled import coupled_motion
     from kinetree.simulation.compiled.prescribed import prescribed_motion, prescribed_rates
     from kinetree.simulation.compiled.servos import servo_jacobian, servo_torques
@@ -80,6 +89,8 @@ def _simulation_pieces() -> Iterator[Piece]:
             each = "" if models == 1 else ", each with its masses"
             yield f"simulations, {many}{each}", partial(rates, lanes, models)
             yield f"sampled control, {many}{each}", partial(sample, lanes, models)
+        yield f"ground and loads, {many}", partial(forces, lanes)
+        yield f"laws, {many}", partial(law, lanes)
         yield f"mimic joints, {many}", partial(coupled_motion, lanes)
         yield f"actuators, {many}", partial(drive_rates, lanes)
         yield f"servos, {many}", partial(servo_torques, lanes)
@@ -95,6 +106,7 @@ def _simulation_pieces() -> Iterator[Piece]:
     yield "forces in simulations", observe
     for name in STAGES:
         yield f"integration by {name}", partial(advancing, name)
+        yield f"integration by {name}, with events", partial(advancing, name, watched=True)
 
 
 def _loop_pieces() -> Iterator[Piece]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kinetree.engine.stored_code import stored_or_made
 from kinetree.engine.word_call import WordCall
-from kinetree.simulation.compiled.context import OBSERVED
+from kinetree.simulation.compiled.component import OBSERVED
 
 
 @functools.cache
@@ -24,6 +24,30 @@ def rates(lanes: int, models: int = 1) -> Any:
         return rates(lanes, models)
 
     return _stored(_of_states("rates", lanes, models), make)
+
+
+@functools.cache
+def forces(lanes: int) -> Any:
+    """The C callback (t, y*, context*) that adds the forces of ground and loads; axes have moved before."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.acting import forces
+
+        return forces(lanes)
+
+    return _stored(f"forces-{lanes}", make)
+
+
+@functools.cache
+def law(lanes: int) -> Any:
+    """The C callback (t, y*, context*) with the torques of the built-in law, after the forces."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.acting import law
+
+        return law(lanes)
+
+    return _stored(f"law-{lanes}", make)
 
 
 @functools.cache

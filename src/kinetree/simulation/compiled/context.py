@@ -13,7 +13,6 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
-from kinetree.engine.word_call import Kind
 from kinetree.kernels import aba, floating, rnea, rnea_gradient
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import CHAIN
@@ -76,6 +75,7 @@ SCRATCH = (
     "log",
     "reduced",
     "powers",
+    "applied",  # powers of ground and loads
     "load_now",
 )
 SLOPES = (
@@ -86,7 +86,6 @@ SLOPES = (
     "slope_free",
     "slope_rates",
 )  # scratch of the Jacobian
-OBSERVED = [Kind("f8", rank) for rank in (1, 1, 1, 2, 2, 2, 2)]  # arrays that `observe` takes
 HEADER = Layout(
     world=False,
     constant=True,
@@ -99,6 +98,8 @@ HEADER = Layout(
     n_components=int,
     motion=int,  # address of what finds accelerations; 0: articulated bodies
     motion_own=int,  # where the numbers of its component are
+    forces=int,  # address of what adds the forces of ground and loads; 0: there are none
+    law=int,  # address of the built-in law; 0: torques are given
     n_points=int,
     n_regions=int,
     uneven=int,  # 1: every contact point has a plane of its own
@@ -168,6 +169,16 @@ class ContextParts:
         return StateLayout(self.tree.n_dof, sloped, others, SUMS + len(self.works))
 
     @property
+    def has_forces(self) -> bool:
+        """Whether ground or loads may act."""
+        return len(self.points) > 0 or len(self.loads) > 0
+
+    @property
+    def has_law(self) -> bool:
+        """Whether there is more to a torque than what is given."""
+        return self.desired is not None or self.table is not None or self.mode != NO_MODEL
+
+    @property
     def works(self) -> tuple[str, ...]:
         """Names of the work of components, in the order of their quadratures."""
         return tuple(name for part in self.components for name in part.works)
@@ -222,6 +233,10 @@ class Context:
             if addresses["motion"]:
                 integers[HEADER.places["motion"][0]] = addresses["motion"]
                 integers[HEADER.places["motion_own"][0]] = own
+
+    def call(self, name: str, address: int) -> None:
+        """Let right-hand sides call "forces" or "law" at an address."""
+        self.memory.view(np.int64)[HEADER.places[name][0]] = address
 
     def rows(self, name: str, width: int | None = None) -> Array:
         """A view (lanes, width) of a part; its width is the number of axes unless given."""
@@ -321,6 +336,7 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         "check": lanes * 3,
         "log": lanes * n * parts.n_log,
         "powers": 2 * lanes,
+        "applied": 2 * lanes,
         "reduced": lanes * parts.tree.n_dof * (parts.tree.n_dof + 1) if parts.tree.n_dof < n else 0,
         **_slope_sections(parts),
     }

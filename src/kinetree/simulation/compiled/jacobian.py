@@ -44,8 +44,8 @@ from kinetree.simulation.compiled.rates import (
     RATES,
     ask_components,
     forces_in_state,
-    law_in_state,
     place_of,
+    take_own_torques,
 )
 
 
@@ -141,7 +141,7 @@ def jacobian() -> Any:
 
     While components are asked, the first n lines are the slopes of the torques ``tau``, not yet of qdd.
     """
-    law_torque, forces = law_in_state(1), forces_in_state(1)
+    forces = forces_in_state(1)
 
     def run(t, y_, J_, context_):
         memory = carray(context_, (1,))
@@ -159,12 +159,12 @@ def jacobian() -> Any:
         contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], 1)
         tau, qdd = row_at(memory, head.tau[0], n, 1), row_at(memory, head.qdd[0], n, 1)
         total, held = row_at(memory, head.total[0], n, 1), row_at(memory, head.held[0], n, 1)
-        forces(t, y, memory, head, work, q, qd, contact)
+        forces(t, y, y_, context_, memory, head, work, q, qd)
         if head.sampled[0] == 1:
             for i in range(n):
                 tau[i] = held[i]
         else:
-            law_torque(t, y, memory, head, work, q, qd, contact, tau)
+            take_own_torques(t, y_, context_, memory, head, row_at(memory, head.given[0], n, 1), tau)
         command = row_at(memory, head.command[0], n, 1)
         for i in range(n):
             command[i] = tau[i]

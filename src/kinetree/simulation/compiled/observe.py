@@ -6,7 +6,7 @@ from typing import Any
 
 from kinetree.engine.door import compiled_words
 from kinetree.engine.lanes.calls import address_of, call
-from kinetree.simulation.compiled.context import OBSERVED
+from kinetree.simulation.compiled.component import OBSERVED
 
 
 def observe() -> Any:

@@ -9,32 +9,25 @@ import numpy as np
 from kinetree.engine.door import FLOAT, INTEGER, NUMBERS, carray, compiled_callback, inline
 from kinetree.engine.lanes import fields, row_at
 from kinetree.engine.lanes.calls import address_of, call
-from kinetree.kernels import aba, floating, rnea
+from kinetree.kernels import aba
 from kinetree.kernels.external_load import LOAD
-from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
+from kinetree.kernels.ground import FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.model_table import TREE
-from kinetree.kernels.piecewise import polynomials_at
 from kinetree.kernels.rates import (
     GUARDS,
     LOCK,
-    apply_forces,
-    asked_state,
     bare_motion,
     desire,
     event_values,
     join_rates,
     joint_torques,
-    model_part,
     move_freely,
-    servo,
     split_state,
-    sum_torque,
     switch_modes,
-    tell_forces,
 )
 from kinetree.kernels.torque_law import AXIS, limited
 from kinetree.simulation.compiled.component import COMPONENT, DRIVING, LOST
-from kinetree.simulation.compiled.context import FORCE_AND_MOMENT, HEADER
+from kinetree.simulation.compiled.context import HEADER
 from kinetree.simulation.compiled.terrain import planes_in_state
 
 RATES = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS)
@@ -73,81 +66,31 @@ def ask_components(t, y_, dy, context_, memory, head):
     return 0
 
 
-def law_in_state(lanes: int) -> Any:
-    """law(t, y, memory, head, work, q, qd, contact, tau): the torque law in one state."""
+def forces_in_state(lanes: int, models: int = 1) -> Any:
+    """forces(t, y, y_, context_, memory, head, work, q, qd): place, motion, forces; answers their powers."""
 
-    def law(t, y, memory, head, work, q, qd, contact, tau):
-        n = head.n[0]
-        axes = fields(memory, AXIS, 1, head.axes[0])
-        want = row_at(memory, head.want[0], n, lanes)
-        want_d = row_at(memory, head.want_d[0], n, lanes)
-        want_dd = row_at(memory, head.want_dd[0], n, lanes)
-        feedback = row_at(memory, head.feedback[0], n, lanes)
-        modelled = row_at(memory, head.modelled[0], n, lanes)
-        desire(head, memory, t, want, want_d, want_dd)
-        if head.desired_count[0] + head.table_count[0] + head.mode[0] == 0:
-            given = row_at(memory, head.given[0], n, lanes)
-            for i in range(n):
-                tau[i] = limited(given[i], axes.limit[i])
-            return
-        servo(head, axes, y, q, qd, want, want_d, want_dd, feedback)
-        if head.mode[0] != 0:
-            at_q = row_at(memory, head.at_q[0], n, lanes)
-            at_qd = row_at(memory, head.at_qd[0], n, lanes)
-            at_qdd = row_at(memory, head.at_qdd[0], n, lanes)
-            wrench = row_at(memory, head.wrench[0], 6 * n, lanes)
-            for i in range(6 * n):
-                wrench[i] = 0.0 * q[0]
-            if head.aware[0] == 1:
-                points = fields(memory, POINT, 1, head.points[0])
-                loads = fields(memory, LOAD, 1, head.loads[0])
-                plane = fields(memory, PLANE, lanes, head.plane[0])
-                tell_forces(head, work, plane, points, loads, contact, wrench)
-            asked_state(head, q, qd, feedback, want, want_d, want_dd, at_q, at_qd, at_qdd)
-            model = fields(memory, TREE, 1, head.model[0])
-            law_work = fields(memory, rnea.SLOTS, lanes, head.law_work[0])
-            base_work = fields(memory, floating.SLOTS, lanes, head.base_work[0])
-            base, check = row_at(memory, head.base[0], 6, lanes), row_at(memory, head.check[0], 3, lanes)
-            model_part(head, model, law_work, base_work, at_q, at_qd, at_qdd, wrench, base, check, modelled)
-        given, spare = row_at(memory, head.given[0], n, lanes), row_at(memory, head.spare[0], n, lanes)
-        sum_torque(head, axes, memory, t, given, feedback, modelled, spare, tau)
+    def forces(t, y, y_, context_, memory, head, work, q, qd):
+        split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
+        aba.biased_motion(fields(memory, TREE, models, head.tree[0]), work, q, qd)
+        applied = row_at(memory, head.applied[0], 2, lanes)
+        if head.forces[0] != 0:
+            call(head.forces[0], t, (place_of(y_), place_of(context_)))
+        else:
+            applied[0], applied[1] = 0.0 * q[0], 0.0 * q[0]
+        return applied
 
-    return inline(law)
+    return inline(forces)
 
 
 @inline
-def move_loads(t, memory, head):
-    """Forces and moments at a time into the rows of loads that vary."""
-    count = head.n_loads[0]
-    width, place = FORCE_AND_MOMENT * count, head.load_now[0]
-    now, rate = row_at(memory, place, width, 1), row_at(memory, place + width, width, 1)
-    rate2 = row_at(memory, place + 2 * width, width, 1)
-    pieces, order = head.moving_count[0], head.moving_order[0]
-    polynomials_at(memory, head.moving[0], pieces, order, width, t, now, rate, rate2)
-    for k in range(count):
-        first = head.loads[0] + k * LOAD_WIDTH + LOAD_FORCE
-        for i in range(FORCE_AND_MOMENT):
-            memory[first + i] = now[FORCE_AND_MOMENT * k + i]
-
-
-def forces_in_state(lanes: int, models: int = 1) -> Any:
-    """forces(t, y, memory, head, work, q, qd, contact): place, motion and applied forces; their powers."""
-    lay_planes = planes_in_state(lanes)
-
-    def forces(t, y, memory, head, work, q, qd, contact):
-        split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
-        aba.biased_motion(fields(memory, TREE, models, head.tree[0]), work, q, qd)
-        lay_planes(memory, head, work)
-        plane = fields(memory, PLANE, lanes, head.plane[0])
-        points = fields(memory, POINT, 1, head.points[0])
-        regions = fields(memory, REGION, 1, head.regions[0])
-        if head.moving_count[0] > 0:
-            move_loads(t, memory, head)
-        loads = fields(memory, LOAD, 1, head.loads[0])
-        flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
-        return apply_forces(head, work, plane, points, regions, loads, flags, contact)
-
-    return inline(forces)
+def take_own_torques(t, y_, context_, memory, head, given, tau):
+    """The built-in law's torques into tau; torques that are given are only limited."""
+    if head.law[0] != 0:
+        call(head.law[0], t, (place_of(y_), place_of(context_)))
+    else:
+        axes = fields(memory, AXIS, 1, head.axes[0])
+        for i in range(len(tau)):
+            tau[i] = limited(given[i], axes.limit[i])
 
 
 def rates(lanes: int, models: int = 1) -> Any:
@@ -155,7 +98,7 @@ def rates(lanes: int, models: int = 1) -> Any:
 
     All states are of one mechanism, or, if there are as many ``models``, each of its own.
     """
-    law, forces = law_in_state(lanes), forces_in_state(lanes, models)
+    forces = forces_in_state(lanes, models)
 
     def run(t, y_, dy_, context_):
         memory = carray(context_, (1,))
@@ -164,8 +107,7 @@ def rates(lanes: int, models: int = 1) -> Any:
         y, dy = row_at(carray(y_, (1,)), 0, size, lanes), row_at(carray(dy_, (1,)), 0, size, lanes)
         work = fields(memory, aba.SLOTS, lanes, head.work[0])
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
-        contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
-        ground, external = forces(t, y, memory, head, work, q, qd, contact)
+        applied = forces(t, y, y_, context_, memory, head, work, q, qd)
         tau, want = row_at(memory, head.tau[0], n, lanes), row_at(memory, head.want[0], n, lanes)
         if head.sampled[0] == 1:
             held = row_at(memory, head.held[0], n, lanes)
@@ -177,7 +119,7 @@ def rates(lanes: int, models: int = 1) -> Any:
         else:
             if ask_laws(t, y_, context_, memory, head) != 0:
                 return 1
-            law(t, y, memory, head, work, q, qd, contact, tau)
+            take_own_torques(t, y_, context_, memory, head, row_at(memory, head.given[0], n, lanes), tau)
         command = tau
         if head.n_components[0] > 0:
             command = row_at(memory, head.command[0], n, lanes)
@@ -201,7 +143,7 @@ def rates(lanes: int, models: int = 1) -> Any:
             own = place + 8 * head.motion_own[0]
             if call(head.motion[0], t, (place_of(y_), place_of(dy_), place, own)) != 0:
                 return 1
-        join_rates(head, axes, q, qd, qdd, command, want, (actuator, ground, lost, external), dy)
+        join_rates(head, axes, q, qd, qdd, command, want, (actuator, applied[0], lost, applied[1]), dy)
         return 0
 
     return compiled_callback(run, RATES, f"rates-{lanes}" + (f"-{models}" if models > 1 else ""))
@@ -209,7 +151,7 @@ def rates(lanes: int, models: int = 1) -> Any:
 
 def sample(lanes: int, models: int = 1) -> Any:
     """The C callback (t, y*, context*) that takes the law's torques, holds them and logs them."""
-    law, forces = law_in_state(lanes), forces_in_state(lanes, models)
+    forces = forces_in_state(lanes, models)
 
     def run(t, y_, context_):
         memory = carray(context_, (1,))
@@ -218,12 +160,13 @@ def sample(lanes: int, models: int = 1) -> Any:
         y = row_at(carray(y_, (1,)), 0, size, lanes)
         work = fields(memory, aba.SLOTS, lanes, head.work[0])
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
-        contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
-        forces(t, y, memory, head, work, q, qd, contact)
-        held = row_at(memory, head.held[0], n, lanes)
+        forces(t, y, y_, context_, memory, head, work, q, qd)
+        held, tau = row_at(memory, head.held[0], n, lanes), row_at(memory, head.tau[0], n, lanes)
         if ask_laws(t, y_, context_, memory, head) != 0:
             return 1
-        law(t, y, memory, head, work, q, qd, contact, held)
+        take_own_torques(t, y_, context_, memory, head, row_at(memory, head.given[0], n, lanes), tau)
+        for i in range(n):
+            held[i] = tau[i]
         instant = int(t / head.period[0] + 0.5)
         if 0 <= instant < head.n_log[0]:
             log = row_at(memory, head.log[0] + instant * lanes * n, n, lanes)
