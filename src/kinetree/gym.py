@@ -143,7 +143,7 @@ class MechanismVectorEnv(VectorEnv[Numbers, Numbers, Numbers]):
         return self._episodes.observed(), {}
 
     def step(self, actions: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers, dict[str, Any]]:
-        """Take actions (num_envs, k) from -1 to 1; episodes that were over begin anew instead."""
+        """Take actions (num_envs, k) from -1 to 1; episodes that were over begin again instead."""
         anew = self._over.copy() if self._mode == "next_step" else np.zeros(self.num_envs, dtype=bool)
         found = self._episodes.advance(actions, idle=anew)
         reward, ended, cut = found.reward, found.ended, found.cut

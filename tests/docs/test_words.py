@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "contributing.md"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 SOURCES = [*sorted(ROOT.glob("src/**/*.py")), *sorted(ROOT.glob("benchmarks/**/*.py"))]
-KNOWN = "mot,datas,tung,fpr,te"  # suffix of OpenSim, several data of Pinocchio, names
+KNOWN = "mot,datas,tung,fpr,te,bu,reacher"  # suffix of OpenSim, data of Pinocchio, names, a task
 
 
 def refused_words():

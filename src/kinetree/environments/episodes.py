@@ -81,7 +81,7 @@ class Episodes:
 
     # ---- starts -------------------------------------------------------------------------------------------
     def begin(self, where: Mask) -> None:
-        """Start the episodes of a mask (b,) anew."""
+        """Start the episodes of a mask (b,) again."""
         task, n, k = self.task, self.task.mechanism.n_dof, int(where.sum())
         q, qd = np.tile(self.home, (self.count, 1)), np.zeros((self.count, n))
         q[where] += task.row("spread") * self.random.uniform(-1.0, 1.0, (k, n))
@@ -176,7 +176,7 @@ class Episodes:
         return Moment(self.robot, elapsed=self.task.dt * self.task.hold, **views)
 
     def _remember(self, anew: Mask) -> None:
-        """Read all senses; in episodes that begin, what was before is as now."""
+        """Read all senses; in episodes that begin, earlier readings are as this one."""
         for sense, past, size in zip(self.task.observe, self._past, self._sizes, strict=True):
             values = np.array(sense.read(self.moment))
             if values.shape != (self.count, size):
