@@ -92,8 +92,8 @@ def reacher() -> Task:
         return moment.goal - moment.place("tip")[:, :2]
 
     def reward(moment: Moment) -> Row:
-        effort: Row = (moment.action**2).sum(axis=1)
-        return -np.linalg.norm(to_goal(moment), axis=1) - 0.01 * effort
+        found: Row = -np.linalg.norm(to_goal(moment), axis=1) - 0.01 * (moment.action**2).sum(axis=1)
+        return found
 
     near = Reading(function=to_goal, labels=("goal_x", "goal_y"))
     observe = (JointPositions(), JointVelocities(), Goal(size=2), near)
