@@ -39,10 +39,10 @@ class Lanes(VecEnv):
         return [getattr(self.env, name, None)] * self.num_envs
 
     def set_attr(self, name, value, indices=None):
-        raise NotImplementedError(name)
+        raise AttributeError(name)
 
     def env_method(self, name, *arguments, indices=None, **named):
-        raise NotImplementedError(name)
+        raise AttributeError(name)
 
     def env_is_wrapped(self, wrapper, indices=None):
         return [False] * self.num_envs
