@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kinetree.environments.episodes import LARGEST, Episodes
 from kinetree.environments.library import TASKS
 from kinetree.environments.moment import Moment as Moment
-from kinetree.environments.task import Task as Task
+from kinetree.environments.task import LearningTask as LearningTask
 from kinetree.errors import InputError, MissingExtraError, expect, unknown_name
 from kinetree.formats.files import load
 from kinetree.formats.regular_file import PathLike
@@ -57,7 +57,7 @@ class MechanismEnv(gymnasium.Env[Numbers, Numbers]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(
-        self, task: Task | str, *, friction: tuple[float, float] | None = None, record: bool = False
+        self, task: LearningTask | str, *, friction: tuple[float, float] | None = None, record: bool = False
     ) -> None:
         self.task = expect_task(task)
         self._episodes = Episodes(self.task, 1, friction=friction, record=(0,) if record else ())
@@ -99,7 +99,7 @@ class MechanismVectorEnv(VectorEnv[Numbers, Numbers, Numbers]):
 
     def __init__(
         self,
-        task: Task | str,
+        task: LearningTask | str,
         num_envs: int = 1,
         *,
         autoreset: str = "next_step",
@@ -180,7 +180,7 @@ def make(
 ) -> MechanismEnv | MechanismVectorEnv:
     """An environment from a mechanism or its file, and a reward (b,) of a :class:`Moment`.
 
-    Of ``settings`` those of a :class:`Task` describe it; ``friction``, ``record``, ``autoreset`` and
+    Of ``settings`` those of a :class:`LearningTask` describe it; ``friction``, ``record``, ``autoreset`` and
     ``threads`` are those of the environment. With ``num_envs`` it is a `MechanismVectorEnv`.
 
     >>> import numpy as np
@@ -193,19 +193,19 @@ def make(
         mechanism = load(mechanism)
     own = {name: settings.pop(name) for name in OF_DOOR if name in settings}
     for name in settings:
-        if name not in Task.__dataclass_fields__:
-            raise InputError(unknown_name("setting", name, [*Task.__dataclass_fields__, *OF_DOOR]))
-    task = Task(mechanism, reward, **settings)
+        if name not in LearningTask.__dataclass_fields__:
+            raise InputError(unknown_name("setting", name, [*LearningTask.__dataclass_fields__, *OF_DOOR]))
+    task = LearningTask(mechanism, reward, **settings)
     return MechanismEnv(task, **own) if num_envs is None else MechanismVectorEnv(task, num_envs, **own)
 
 
-def expect_task(task: Any) -> Task:
+def expect_task(task: Any) -> LearningTask:
     """The task of a name such as "Hopper", or the task itself."""
     if isinstance(task, str):
         if task not in TASKS:
             raise InputError(unknown_name("environment", task, TASKS))
         return TASKS[task]()
-    expect(task, Task, "task", "a Task or the name of one")
+    expect(task, LearningTask, "task", "a LearningTask or the name of one")
     return task
 
 

@@ -22,7 +22,7 @@ from kinetree.environments.senses import (
     JointVelocities,
     ProjectedGravity,
 )
-from kinetree.environments.task import Task
+from kinetree.environments.task import LearningTask
 from kinetree.errors import InputError
 
 LEVEL = (0, 0, -9.81)
@@ -50,7 +50,7 @@ def still(mechanism, *senses, **settings):
     """Episodes of a robot that does nothing."""
     act = settings.pop("act", None) or Idle()
     count = settings.pop("count", 3)
-    return Episodes(Task(mechanism, nothing, senses, act, **settings), count)
+    return Episodes(LearningTask(mechanism, nothing, senses, act, **settings), count)
 
 
 class Idle(Torques):
@@ -83,7 +83,7 @@ def test_one_and_many_are_the_same_physics():
 
 
 def test_a_torque_moves_a_pendulum_as_simulated():
-    task = Task(pendulum(), nothing, home=[0.3], dt=1e-3, hold=10)
+    task = LearningTask(pendulum(), nothing, home=[0.3], dt=1e-3, hold=10)
     episodes = Episodes(task, 2, record=(1,))
     for _ in range(50):
         episodes.advance([[0.5], [0.4]])
@@ -94,8 +94,8 @@ def test_a_torque_moves_a_pendulum_as_simulated():
 
 
 def test_servos_hold_their_targets():
-    held = Episodes(Task(pendulum(), nothing, act=Positions(kp=1e5, kd=1e3, scale=1.0)), 1)
-    turning = Episodes(Task(pendulum(), nothing, act=Velocities(kd=1e4, scale=2.0)), 1)
+    held = Episodes(LearningTask(pendulum(), nothing, act=Positions(kp=1e5, kd=1e3, scale=1.0)), 1)
+    turning = Episodes(LearningTask(pendulum(), nothing, act=Velocities(kd=1e4, scale=2.0)), 1)
     for _ in range(200):
         held.advance([[0.7]])
         turning.advance([[-0.5]])

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.peer_coordinates import coordinates_from, coordinates_to
 from kinetree.environments.moment import Moment, Robot
-from kinetree.environments.task import Task
+from kinetree.environments.task import LearningTask
 from kinetree.errors import InputError, listed
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
@@ -24,7 +24,7 @@ LARGEST = 1e6  # bound of all observations
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ActionOutcome:
     """What an action led to: ``reward`` (b,), ``ended``, ``cut`` off after the last action, ``failures``."""
 
     reward: Array
@@ -42,7 +42,7 @@ class Episodes:
 
     def __init__(
         self,
-        task: Task,
+        task: LearningTask,
         count: int,
         *,
         friction: tuple[float, float] | None = None,
@@ -104,7 +104,7 @@ class Episodes:
         self._keep()
 
     # ---- steps --------------------------------------------------------------------------------------------
-    def advance(self, actions: ArrayLike, idle: Mask | None = None) -> Outcome:
+    def advance(self, actions: ArrayLike, idle: Mask | None = None) -> ActionOutcome:
         """Take an action (b, k) from -1 to 1 in every episode; ``idle`` ones are not counted."""
         given = np.asarray(actions, dtype=np.float64)
         if given.shape != (self.count, self.n_actions):
@@ -124,7 +124,7 @@ class Episodes:
         self._keep()
         return self._judged()
 
-    def _judged(self) -> Outcome:
+    def _judged(self) -> ActionOutcome:
         """Rewards and ends; an episode that blew up or whose reward is not a number ends."""
         failures = dict(self.stepper.audit().failures)
         reward = self._row(self.task.reward(self.moment), "reward")
@@ -135,7 +135,7 @@ class Episodes:
             failures.setdefault(int(k), f"the reward is {reward[k]}")
         reward = np.where(np.isfinite(reward), reward, 0.0)
         ended[list(failures)] = True
-        return Outcome(reward, ended, (self.actions_done >= self.task.limit) & ~ended, failures)
+        return ActionOutcome(reward, ended, (self.actions_done >= self.task.limit) & ~ended, failures)
 
     def _row(self, given: Any, what: str) -> Array:
         found = np.asarray(given, dtype=np.float64)

@@ -15,15 +15,15 @@ from kinetree.environments.senses import (
     BaseHeight,
     BaseVelocity,
     BodyRates,
+    DrawnNumbers,
     FootContact,
-    Goal,
     JointPositions,
     JointVelocities,
     LastAction,
     ProjectedGravity,
     Reading,
 )
-from kinetree.environments.task import Task
+from kinetree.environments.task import LearningTask
 from kinetree.model.builder import Builder
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
@@ -36,7 +36,7 @@ LEVEL = (0.0, 0.0, -9.81)  # m/s^2
 
 
 # ---- pendulum ---------------------------------------------------------------------------------------------
-def pendulum() -> Task:
+def pendulum() -> LearningTask:
     """A pendulum of 1 kg and 1 m swings up with 2 N m; the angle is 0 upright.
 
     Reward: -(angle^2 + 0.1 rate^2 + 0.001 torque^2), as in the classic task of gymnasium.
@@ -54,11 +54,13 @@ def pendulum() -> Task:
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
     observe = (Reading(function=direction, labels=("cosine", "sine")), JointVelocities())
-    return Task(builder.build(), reward, observe, spread=np.pi, spread_rates=1.0, dt=0.01, hold=5, limit=200)
+    return LearningTask(
+        builder.build(), reward, observe, spread=np.pi, spread_rates=1.0, dt=0.01, hold=5, limit=200
+    )
 
 
 # ---- cart-pole --------------------------------------------------------------------------------------------
-def cart_pole() -> Task:
+def cart_pole() -> LearningTask:
     """A pole of 1 m stands on a cart, which 10 N push; it ends 12 degrees off, or 2.4 m away."""
     builder = Builder("cart_pole", gravity=LEVEL)
     cart = builder.world.prismatic("rail", axis="x", effort_limit=10.0).body("cart", Inertia.point(1.0))
@@ -70,13 +72,13 @@ def cart_pole() -> Task:
     def reward(moment: Moment) -> Row:
         return 1.0 - ends(moment)
 
-    return Task(
+    return LearningTask(
         builder.build(), reward, ends=ends, spread=0.05, spread_rates=0.05, dt=0.005, hold=4, limit=500
     )
 
 
 # ---- reacher ----------------------------------------------------------------------------------------------
-def reacher() -> Task:
+def reacher() -> LearningTask:
     """An arm of two links in the horizontal plane reaches for a random point.
 
     Reward: minus the distance of the tip (m) and a little effort.
@@ -96,9 +98,9 @@ def reacher() -> Task:
         return found
 
     near = Reading(function=to_goal, labels=("goal_x", "goal_y"))
-    observe = (JointPositions(), JointVelocities(), Goal(size=2), near)
+    observe = (JointPositions(), JointVelocities(), DrawnNumbers(size=2), near)
     act = Torques(scale=0.05)
-    return Task(
+    return LearningTask(
         arm, reward, observe, act, spread=3.0, spread_rates=0.0, goal=goal, dt=0.005, hold=4, limit=100
     )
 
@@ -126,7 +128,7 @@ def hopper_mechanism() -> Mechanism:
     return builder.build()
 
 
-def hopper() -> Task:
+def hopper() -> LearningTask:
     """A hopper goes forward; it ends when its trunk is low or tilts.
 
     Reward: 1 for each action, the speed ahead (m/s), less a little effort.
@@ -144,14 +146,14 @@ def hopper() -> Task:
 
     joints = ("up", "pitch", "hip", "knee", "ankle")
     observe = (JointPositions(joints=joints), JointVelocities(), FootContact())
-    return Task(
+    return LearningTask(
         mechanism, reward, observe, ends=ends, home=home, spread=0.005, spread_rates=0.05,
         ground=Ground(), dt=0.004, hold=2, limit=1000,
     )  # fmt: skip
 
 
 # ---- quadruped --------------------------------------------------------------------------------------------
-def quadruped() -> Task:
+def quadruped() -> LearningTask:
     """The quadruped of the zoo trots ahead under position servos; it ends when it falls.
 
     Reward: nearness to 0.5 m/s ahead, less sideways and turning speed and changes of the action.
@@ -178,13 +180,13 @@ def quadruped() -> Task:
         FootContact(), LastAction(size=n),
     )  # fmt: skip
     stiff = 2.0 * mechanism.mass * 9.81 * height  # N m/rad: m g L
-    return Task(
+    return LearningTask(
         mechanism, reward, observe, Positions(kp=stiff), ends, home, spread=0.0, spread_rates=0.05,
         ground=Ground(), dt=0.004, hold=5, limit=500,
     )  # fmt: skip
 
 
-TASKS: dict[str, Callable[[], Task]] = {
+TASKS: dict[str, Callable[[], LearningTask]] = {
     "Pendulum": pendulum,
     "CartPole": cart_pole,
     "Reacher": reacher,

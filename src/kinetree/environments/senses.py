@@ -231,7 +231,7 @@ class LastAction(Sense):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Goal(Sense):
+class DrawnNumbers(Sense):
     """The numbers that the task draws for each episode, such as a target; ``size`` of them."""
 
     size: int = 1

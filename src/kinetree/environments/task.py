@@ -27,7 +27,7 @@ USUAL = Torques()
 
 
 @dataclass(frozen=True)
-class Task:
+class LearningTask:
     """What gymnasium calls an environment, for many episodes at once.
 
     ``reward(moment)`` returns (b,) numbers for b episodes, ``ends(moment)`` (b,) truth values: the robot has
@@ -74,7 +74,7 @@ class Task:
         values = 0.0 if given is None else given
         return coordinates(self.mechanism, np.full(n, values) if np.ndim(values) == 0 else values, name)
 
-    def changed(self, **settings: Any) -> Task:
+    def changed(self, **settings: Any) -> LearningTask:
         """The task with other settings."""
         for name in settings:
             if name not in self.__dataclass_fields__:
