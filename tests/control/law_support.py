@@ -9,7 +9,7 @@ from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.torque_law import AXIS
-from kinetree.simulation.compiled import rates as rates_code
+from kinetree.simulation.compiled import code as rates_code
 from kinetree.simulation.compiled.context import Context, ContextParts
 from kinetree.simulation.system import connect
 

@@ -13,9 +13,8 @@ from kinetree.kernels.force_slopes import friction_slopes, normal_slopes
 from kinetree.kernels.ground import PLANE, POINT, REGION, friction_force, normal_force
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, GRAVITY, NO_MODEL
+from kinetree.simulation.compiled.code import jacobian, rates
 from kinetree.simulation.compiled.context import Context, ContextParts
-from kinetree.simulation.compiled.jacobian import jacobian
-from kinetree.simulation.compiled.rates import rates
 from kinetree.simulation.system import connect
 from support import trees
 

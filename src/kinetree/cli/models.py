@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated
 
 import typer
@@ -296,11 +297,13 @@ def formulations() -> None:
 def warmup(quiet: Quiet = False) -> None:
     """Compile all algorithms now, so that later calls start at once.
 
-    It takes some minutes; later runs load the machine code from disk.
+    It takes some minutes, and a line shows what is compiled, how much is done, and for how long; where
+    there is no terminal, one line for each tenth. Later runs load the machine code from disk. Machine code of
+    release wheels, which is for many processors, is replaced by code for this one.
 
     Example: kinetree warmup
     """
-    from rich.progress import Progress
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from kinetree.engine.disk_cache import cache_folder
     from kinetree.progress import has_live_terminal
@@ -308,14 +311,20 @@ def warmup(quiet: Quiet = False) -> None:
 
     terminal = console(stderr=True)
     hidden = quiet or not terminal.is_terminal or not has_live_terminal()
-    with Progress(console=terminal, transient=True, disable=hidden) as bar:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    count, begun = 0, perf_counter()
+    with Progress(*columns, console=terminal, transient=True, disable=hidden) as bar:
         task = bar.add_task("compiling", total=None)
 
         def show(name: str, k: int, total: int) -> None:
+            nonlocal count
+            count = total
             bar.update(task, description=f"compiling {name}", completed=k - 1, total=total)
+            if hidden and not quiet and k * 10 // total > (k - 1) * 10 // total:
+                terminal.print(f"{k} of {total} ({perf_counter() - begun:.0f} s): {name}", highlight=False)
 
         seconds = compile_all(show)
     place = cache_folder()
     kept = f"stored in {place}" if place is not None else "in memory only"
     if not quiet:
-        say(f"All algorithms are ready ({seconds:.1f} s), {kept}")
+        say(f"All algorithms are ready ({count} pieces, {seconds:.1f} s), {kept}")

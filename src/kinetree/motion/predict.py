@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.engine.code import piece
+from kinetree.engine.companion import compile_ahead
 from kinetree.errors import AssemblyError, InputError, shown
 from kinetree.formats.regular_file import PathLike
 from kinetree.motion.options import BETWEEN_SAMPLES, Search
@@ -31,6 +33,7 @@ from kinetree.state import hint_at_degrees
 
 Given = Prediction | Result | Start | tuple[ArrayLike, ArrayLike] | str | None
 RANDOM = "random"
+DERIVATIVES = ("rnea_gradient", "rnea_hessian")  # kernels that most predictions need
 
 
 def predict(
@@ -84,6 +87,7 @@ def predict(
 def solve(problem: Problem, start: Given, search: Search) -> Prediction:
     """The motion that solves a problem, by the options of a search; see `predict`."""
     begun, given = perf_counter(), start
+    compile_ahead([piece("rnea_unloaded", "many")], [piece(name, "full") for name in DERIVATIVES])
     solvers = chosen_solvers(search.solver, problem.program, search.options)
     asked = search.stated()
     trials: list[Trial] = []

@@ -11,6 +11,8 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import kinetic_energy, potential_energy
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import inverse_dynamics
+from kinetree.engine.code import piece
+from kinetree.engine.companion import compile_ahead
 from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State
@@ -23,6 +25,7 @@ START = np.radians([0.0, 0.0, 0.0, 90.0])  # [Shah2013], Table 6.5
 END = np.radians([60.0, 80.0, 80.0, 120.0])
 FALL_FROM = np.radians([-60.0, 0.0, 0.0, 0.0])
 ACCURACY = 1e-9  # relative, of the integration
+FALL = (("aba_unloaded", "many"), ("energy", "many"), ("kinematics", "single"))  # kernels that it needs
 Progress = Callable[[float], None]
 
 
@@ -75,6 +78,7 @@ def run_demo(progress: Progress | None = None) -> Demo:
 
     ``progress`` is called with the part of the fall that is done, from 0 to 1.
     """
+    compile_ahead([piece("rnea_unloaded", "many")], [piece(*kernel) for kernel in FALL])
     gripper = shipped("gripper")
     time = np.linspace(0.0, DURATION, SAMPLES)
     driven = cycloid(START, END, DURATION).at(time)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.engine.notice import hushed
+from kinetree.engine.prebuilt import ignored
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.number import LANES
 from kinetree.model.zoo.arms import two_link
@@ -20,13 +21,19 @@ Piece = tuple[str, Callable[[], object]]
 def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
     """Compile all kernels and all code of simulations, controllers and predictions; returns the seconds.
 
-    What is in the disk cache is read from there. ``progress(name, k, total)`` is called before piece
+    What is in the disk cache is read from there; code that comes with the package, which is for many
+    processors, is not used. ``progress(name, k, total)`` is called before piece
     k = 1 ... total; notices on the terminal are left to it.
 
     >>> warmup(lambda name, k, total: print(f"{k}/{total} {name}"))  # doctest: +SKIP
     """
     start = perf_counter()
-    found = list(pieces())
+    with ignored():  # code of this very processor, also where the package brings some of its own
+        _compile(list(pieces()), progress)
+    return perf_counter() - start
+
+
+def _compile(found: list[Piece], progress: Callable[[str, int, int], None] | None) -> None:
     for k, (name, compile_piece) in enumerate(found, start=1):
         if progress is None:
             compile_piece()
@@ -34,7 +41,6 @@ def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
         progress(name, k, len(found))
         with hushed():
             compile_piece()
-    return perf_counter() - start
 
 
 def pieces() -> Iterator[Piece]:
