@@ -36,6 +36,7 @@ def all_tables(results: dict[str, Any]) -> list[Table]:
         exponent_table(results),
         thread_table(results),
         startup_table(results),
+        first_minute_table(results),
         extreme_table(results),
         hybrid_table(results),
         *simulation_tables(results),
@@ -182,6 +183,16 @@ def startup_table(results: dict[str, Any]) -> Table:
         "Cold: the kernel cache is empty."
     )
     return Table("Start", note, ("step", "from the cache", "cold"), rows)
+
+
+def first_minute_table(results: dict[str, Any]) -> Table:
+    """What newcomers do first, with an empty cache."""
+    found = results["startup"].get("minute") or {"compiled": {}, "wheel": {}}
+    rows = [
+        (name, f"{seconds:.1f}", f"{found['wheel'][name]:.1f}") for name, seconds in found["compiled"].items()
+    ]
+    note = "Seconds of a process from start to end, with an empty cache; two cores compile."
+    return Table("First minute", note, ("what", "compiled", "with the code of a wheel"), rows)
 
 
 def hybrid_table(results: dict[str, Any]) -> Table:

@@ -103,10 +103,15 @@ class _Companion:
 
 
 _companions: list[_Companion] = []
+_asked: set[tuple[str, ...]] = set()  # pieces that have been looked for; once is enough
 
 
 def compile_ahead(now: Sequence[Piece], meanwhile: Sequence[Piece]) -> None:
     """Start a second process for the missing pieces of ``meanwhile``, if one of ``now`` is missing, too."""
+    names = tuple(piece.name for piece in (*now, *meanwhile))
+    if names in _asked:
+        return
+    _asked.add(names)
     if not meanwhile or not _may_help() or all(piece.is_there for piece in now):
         return
     missing = [piece for piece in meanwhile if not piece.is_there]
