@@ -10,6 +10,8 @@ from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturb
 from kinetree.control.phases import Phase, Phases
+from kinetree.control.predictive.goals import JointGoal, LimitGoal, PointGoal
+from kinetree.control.predictive.mpc import MPC
 from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
@@ -19,6 +21,7 @@ from kinetree.other_names import names_of
 
 __all__ = [
     "LQR",
+    "MPC",
     "PD",
     "PID",
     "ComputedTorque",
@@ -29,11 +32,14 @@ __all__ = [
     "FirstOrderActuator",
     "Gains",
     "GravityCompensation",
+    "JointGoal",
     "JointTask",
+    "LimitGoal",
     "ModelActuators",
     "OrientationTask",
     "Phase",
     "Phases",
+    "PointGoal",
     "PointTask",
     "Prescribed",
     "SampledLaw",
