@@ -28,10 +28,11 @@ def specialize(
     mechanism itself to rounding.
 
     ``questions``: names of functions, "inverse_dynamics", "forward_dynamics", "mass_matrix",
-    "inverse_dynamics_derivatives" or "forward_dynamics_derivatives"; default all. Where the code would be so
-    long that it is slower than the general one (derivatives of more than 8 to 20 joints), that stays, with
-    a warning if the question was named. ``parameters`` stay numbers in memory, so that mechanisms that differ
-    only in these share their code: "inertia", "gravity", "armature", "friction", "springs", "geometry".
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives" or "torque_hessian"; default all.
+    Predictions use the code, too; simulations use the general one. Where the code would be so long that it is
+    slower (derivatives of more than 8 to 20 joints), the general one stays, with a warning if the question
+    was named. ``parameters`` stay numbers in memory, so that mechanisms that differ only in these share
+    their code: "inertia", "gravity", "armature", "friction", "springs", "geometry".
     Derived mechanisms, as by ``with_gravity``, are ordinary ones again. For mechanisms without closed loops.
 
     >>> import kinetree as kt, numpy as np

@@ -29,6 +29,7 @@ from kinetree.kernels.model_table import TREE, tree_table
 from kinetree.kernels.number import where_less
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
+from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.tree import WORLD_AXIS, Tree
 
@@ -38,6 +39,7 @@ KERNELS = {
     "mass_matrix": CRBA,
     "inverse_dynamics_derivatives": RNEA_GRADIENT,
     "forward_dynamics_derivatives": ABA_GRADIENT,
+    "torque_hessian": RNEA_HESSIAN,
 }
 PARAMETERS = {
     "inertia": ("m", "h", "S", "subtree_m", "gross"),
@@ -53,6 +55,7 @@ LONGEST = {
     "mass_matrix": 5_000,
     "inverse_dynamics_derivatives": 5_000,
     "forward_dynamics_derivatives": 30_000,
+    "torque_hessian": 6_000,
 }  # operations up to which code for one mechanism was measured to be faster than the kernels' loops
 Answer = Callable[..., Sequence[Any]]
 
@@ -113,6 +116,8 @@ def _with_columns(kernel: Kernel, tree: Tree, columns: Sequence[str]) -> Answer:
 def _answers(question: str, tree: Tree) -> list[Answer]:
     """The recursions that can answer, in the shape of the kernel's outputs."""
     kernel = KERNELS[question]
+    if question == "torque_hessian":
+        return [lambda *rows: _of_kernel(kernel, tree, rows)]
     others: dict[str, Answer] = {
         "inverse_dynamics": lambda *rows: [denoc.inverse_dynamics(tree, *rows)],
         "forward_dynamics": lambda *rows: _forward(tree, *rows),
