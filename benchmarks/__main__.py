@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import measure
+from benchmarks.code import batches, calls_in_c
 from benchmarks.findings import write_site
 from benchmarks.hybrid import hybrid
 from benchmarks.loops import loops
@@ -58,6 +59,8 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
     threads = measure.threads(plan, say)
     extremes = measure.extremes(plan, say)
     partly = hybrid(plan.hybrid, plan.hybrid_states, plan.seconds, say)
+    made = batches(plan.code, plan.code_states, plan.seconds, say)
+    in_c = calls_in_c(plan.code_in_c, plan.seconds, say)
     simulated = simulations(plan, say)
     predicted = predictions_apart(plan.predictions, plan.prediction_rounds, plan.prediction_starts, KEPT, say)
     looped = loops(plan, say)
@@ -79,6 +82,8 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
         "threads": threads,
         "extremes": extremes,
         "hybrid": partly,
+        "code": made,
+        "code_in_c": in_c,
         **simulated,
         **predicted,
         **looped,

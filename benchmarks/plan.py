@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.code import MODELS
 from benchmarks.hybrid import CASES
 from benchmarks.kinetree_calls import QUANTITIES
 
@@ -30,6 +31,9 @@ class Plan:
     extremes: tuple[int, int] = (5000, 1000)  # links of a chain, branches of a star
     hybrid: tuple[str, ...] = tuple(CASES)
     hybrid_states: int = 1024
+    code: tuple[str, ...] = tuple(MODELS)
+    code_in_c: tuple[str, ...] = ("arm", "humanoid")
+    code_states: int = 1024
     simulations: tuple[str, ...] = ("gripper", "kuka", "chain", "quadruped")
     tolerances: tuple[float, ...] = tuple(10.0**-k for k in range(3, 13))
     step_counts: tuple[int, ...] = tuple(25 * 2**k for k in range(13))  # per simulated second
@@ -77,6 +81,8 @@ PLANS = {
             "loops",
             models=(),
             hybrid=(),
+            code=(),
+            code_in_c=(),
             seconds=0.25,
             step_counts=(400, 1600, 6400),
             chains=(),
@@ -103,6 +109,9 @@ PLANS = {
             extremes=(20, 10),
             hybrid=tuple(CASES)[:1],
             hybrid_states=8,
+            code=("arm",),
+            code_in_c=("arm",),
+            code_states=8,
             simulations=("gripper",),
             tolerances=(1e-4, 1e-7),
             step_counts=(100, 400),

@@ -39,6 +39,8 @@ def all_tables(results: dict[str, Any]) -> list[Table]:
         first_minute_table(results),
         extreme_table(results),
         hybrid_table(results),
+        *code_tables(results),
+        memory_table(results),
         *simulation_tables(results),
         rollout_table(results),
         *loop_tables(results),
@@ -203,6 +205,69 @@ def hybrid_table(results: dict[str, Any]) -> Table:
     )
     rows = [(row["case"], *(f"{row[way]:.2f}" for way in WAYS)) for row in results.get("hybrid", [])]
     return Table("Hybrid dynamics", note, ("case", *WAYS), rows)
+
+
+def code_tables(results: dict[str, Any]) -> list[Table]:
+    """Code made for one mechanism, in batches and as C."""
+    made = [
+        (
+            row["model"],
+            row["question"],
+            f"{row['states']:,}",
+            f"{row['general']:.1f}",
+            f"{row['made']:.1f}",
+            f"{row['general'] / row['made']:.2f}",
+            f"{row['pinocchio'] / row['made']:.1f}" if row.get("pinocchio") else NOTHING,
+            f"{row['seconds to make']:.2f}",
+        )
+        for row in results.get("code", [])
+    ]
+    head = ("model", "question", "states", "general", "made", "times faster", "Pinocchio / made", "made in s")
+    note = (
+        "Nanoseconds of processor time per state, one thread: the mechanism, and kt.specialize of it. "
+        "Pinocchio from Python, by its fastest way. Seconds to make are small where the cache has the code."
+    )
+    ways = ("kinetree C", "casadi C", "pinocchio")
+    in_c = [
+        (row["model"], row["question"], *(f"{row[way]:.0f}" if row.get(way) else NOTHING for way in ways))
+        for row in results.get("code_in_c", [])
+    ]
+    about = (
+        "Nanoseconds of a call for one state: kt.export_code and CasADi's generated C, both in a loop in C, "
+        "compiled by cc -O2; Pinocchio from Python."
+    )
+    return [
+        Table("Code made for one mechanism", note, head, made),
+        Table("C code", about, ("model", "question", *ways), in_c),
+    ]
+
+
+MATRICES = {"mass matrix": 1, "inverse dynamics gradients": 3, "forward dynamics gradients": 3}  # of n x n
+
+
+def memory_table(results: dict[str, Any]) -> Table:
+    """Full matrices beside the time that writing them takes, and that of the kernel alone."""
+    figures, rows = Results(results), list[tuple[str, ...]]()
+    sizes = {row["model"]: row["n_dof"] for row in results["timings"]}
+    for model, n in sizes.items():
+        for quantity, count in MATRICES.items():
+            measured = figures.time(model, quantity, 1024, OURS[0])
+            kernel = figures.time(model, quantity, 1024, OURS[2])
+            if n * n * count < 1000 or measured is None or kernel is None:
+                continue
+            written = 8.0 * n * n * count
+            limit = written / results["write_gb_per_s"]
+            share = 100 * max(limit, kernel) / measured
+            numbers = f"{limit:.0f}", f"{kernel:.0f}", f"{measured:.0f}", f"{share:.0f}"
+            rows.append((model, quantity, f"{written / 1e3:.1f}", *numbers))
+    note = (
+        "One thread, 1024 states, nanoseconds per state: to write so many bytes past the caches at the "
+        "measured bandwidth; of the kernel alone, which packs and writes no full matrices; of the call. "
+        "The share is that of the longer of the first two. One core does both, so the call takes up to "
+        "their sum: where the kernel is longer, arithmetic bounds the call, not memory."
+    )
+    head = ("model", "quantity", "kB written", "writing alone", "kernel alone", "whole", "share in %")
+    return Table("Matrices and memory", note, head, rows)
 
 
 def extreme_table(results: dict[str, Any]) -> Table:

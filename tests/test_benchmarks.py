@@ -29,6 +29,8 @@ SECTIONS = {
     "exponents": {"shape", "quantity", "contestant", "exponent", "lengths"},
     "extremes": {"shape", "n", "n_dof", "error", "inverse dynamics", "forward dynamics"},
     "hybrid": {"case", "states", "hybrid", "by hand", "inverse", "forward", "derivatives", "one call"},
+    "code": {"model", "question", "states", "general", "made", "seconds to make"},
+    "code_in_c": {"model", "question", "kinetree C", "casadi C", "pinocchio"},
     "simulation_curves": {"case", "contestant", "method", "setting", "error", "best", "median", "windows"},
     "simulation_times": {"case", "contestant", "method", "milliseconds", "smallest_error"},
     "predictions": {"case", "total", "solve", "objective", "iterations", "solved", "ipopt"},

@@ -156,8 +156,8 @@ def _known_zeros_table() -> list[list[object]]:
         "mechanism",
         "document",
         "ours, the mechanism",
-        "spatial, any",
-        "spatial, known zeros",
+        "spatial, any mechanism",
+        "shortest, known zeros",
     ]
     rows: list[list[object]] = [[*head, "sines and cosines"]]
     for algorithm, question in RECORDED.items():

@@ -36,6 +36,7 @@ from .analysis.peer_coordinates import coordinates_to as coordinates_to
 from .analysis.sensitivity import forward_dynamics_derivatives as forward_dynamics_derivatives
 from .analysis.sensitivity import inverse_dynamics_derivatives as inverse_dynamics_derivatives
 from .codegen.export import export_code as export_code
+from .codegen.specialize import specialize as specialize
 from .errors import KinetreeError as KinetreeError
 from .errors import KinetreeWarning as KinetreeWarning
 from .formats.files import load as load

@@ -57,9 +57,9 @@ def test_every_function_and_a_long_one_in_parts(tmp_path, compiler):
     ]  # fmt: skip
     done = kt.export_code(kt.zoo.gripper(), functions, tmp_path / "all")
     assert "FAILED" not in built(done, "-O2", compiler=compiler)
-    long = kt.export_code(kt.zoo.quadruped(), ["forward_dynamics"], tmp_path / "long")
-    text = (long.folder / "quadruped.c").read_text()
-    assert "quadruped_forward_dynamics_part2(q, qd, tau, qdd, work);" in text
+    long = kt.export_code(kt.zoo.humanoid(), ["forward_dynamics"], tmp_path / "long")
+    text = (long.folder / "humanoid.c").read_text()
+    assert "humanoid_forward_dynamics_part2(q, qd, tau, qdd, work);" in text
     assert "passed" in built(long, "-O1", compiler=compiler)
     if shutil.which("g++"):
         done.folder.joinpath("x.cpp").write_text(

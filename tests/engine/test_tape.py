@@ -29,6 +29,7 @@ def test_what_is_known_is_not_recorded():
             {"sine": 1, "multiply": 1, "negative": 1},
         ),
         "one cosine": (lambda x: [sincos(x[0])[1] - sincos(-x[0])[1]], {}),
+        "right angles": (lambda x: [sincos(x[0] - np.pi / 2)[0] - sincos(np.pi - x[0])[1]], {}),
         "powers": (lambda x: [x[0] ** 3], {"multiply": 2}),
         "equal choices": (lambda x: [where_less(x[0], 1.0, x[1], x[1])], {}),
     }

@@ -60,7 +60,7 @@ def export_code(
     >>> done.files
     ('kuka_kr5.h', 'kuka_kr5.c', 'kuka_kr5_test.c', 'Makefile')
     >>> done.operations["kuka_kr5_inverse_dynamics"]
-    '178 multiplications, 146 additions, 5 sines, 5 cosines'
+    '176 multiplications, 121 additions, 5 sines, 5 cosines'
     """
     expect_mechanism(mechanism)
     names = [functions] if isinstance(functions, str) else list(functions)

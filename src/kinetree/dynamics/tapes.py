@@ -9,19 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from kinetree.derivations import denoc
 from kinetree.dynamics.axis_motion import AxisMotion
 from kinetree.dynamics.coupling import axis_slopes, coupled, independent, on_axes
+from kinetree.dynamics.specialized import acceleration_slopes
 from kinetree.dynamics.springs import stretch
 from kinetree.engine.interpret import interpreted, interpreted_full
-from kinetree.engine.tape.recording import Recording, record
+from kinetree.engine.tape.recording import Recording, shortest
 from kinetree.errors import InputError, unknown_name
-from kinetree.kernels.aba import ABA_ALONE
-from kinetree.kernels.aba_gradient import ABA_GRADIENT
-from kinetree.kernels.crba import CRBA
 from kinetree.kernels.energy import ENERGY, KINETIC, POTENTIAL
 from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
@@ -58,14 +58,15 @@ class Quantity:
 class TapedQuestion:
     """A question that can be recorded: its arguments and results, and how numbers answer it.
 
-    ``answer(mechanism, *rows)`` takes rows of n_dof numbers and returns an array for each result.
+    Each of ``answers`` takes (mechanism, *rows), rows of n_dof numbers, and returns an array for each result;
+    the shortest is recorded. DeNOC works in the frames of the joints, where most is 0, 1 or constant.
     """
 
     name: str
     text: str
     inputs: tuple[str, ...]
     results: Callable[[Mechanism], tuple[Quantity, ...]]
-    answer: Callable[..., list[Any]]
+    answers: tuple[Callable[..., list[Any]], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +101,9 @@ def taped(mechanism: Mechanism, name: str) -> TapedAnswer:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom")
     inputs = tuple(Quantity(x, (mechanism.n_dof,), *ARGUMENTS[x]) for x in question.inputs)
 
-    def answer(*rows: Any) -> list[Any]:
-        return question.answer(mechanism, *rows)
-
-    return TapedAnswer(
-        question, inputs, question.results(mechanism), record(answer, [x.size for x in inputs])
-    )
+    answers = [partial(answer, mechanism) for answer in question.answers]
+    recording = shortest(answers, [x.size for x in inputs])
+    return TapedAnswer(question, inputs, question.results(mechanism), recording)
 
 
 def question_of(mechanism: Mechanism, name: str) -> TapedQuestion:
@@ -120,14 +118,28 @@ def question_of(mechanism: Mechanism, name: str) -> TapedQuestion:
 
 # ---- answers ----------------------------------------------------------------------------------------------
 def _inverse(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
+    axes = on_axes(mechanism.tree, q, qd, qdd)
+    (tau,), _ = interpreted(RNEA_UNLOADED, mechanism.tree, axes, [mechanism.tree.n])
+    return _felt(mechanism, tau, axes)
+
+
+def _denoc_inverse(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
+    axes = on_axes(mechanism.tree, q, qd, qdd)
+    return _felt(mechanism, denoc.inverse_dynamics(mechanism.tree, *axes), axes)
+
+
+def _felt(mechanism: Mechanism, tau: Any, axes: Any) -> list[Any]:
+    """Torques of the axes, less those of springs, at the independent joints."""
     tree = mechanism.tree
-    axes = on_axes(tree, q, qd, qdd)
-    (tau,), _ = interpreted(RNEA_UNLOADED, tree, axes, [tree.n])
     return [independent(tree, _without_springs(tree, tau, axes[0], axes[1]), axes[0])]
 
 
 def _bias(mechanism: Mechanism, q: Any, qd: Any) -> list[Any]:
     return _inverse(mechanism, q, qd, _still(mechanism))
+
+
+def _denoc_bias(mechanism: Mechanism, q: Any, qd: Any) -> list[Any]:
+    return _denoc_inverse(mechanism, q, qd, _still(mechanism))
 
 
 def _gravity(mechanism: Mechanism, q: Any) -> list[Any]:
@@ -145,8 +157,7 @@ def _forward(mechanism: Mechanism, q: Any, qd: Any, tau: Any) -> list[Any]:
     tree = mechanism.tree
     if tree.coupling is None:
         tau = -_without_springs(tree, -tau, q, qd)
-        (qdd,), _ = interpreted(ABA_ALONE, tree, [q, qd, tau], [tree.n])
-        return [qdd]
+        return [denoc.forward_dynamics(tree, q, qd, tau)]
     (M,), (h,) = _mass(mechanism, q), _bias(mechanism, q, qd)
     return [_solved(M, tau - h)]
 
@@ -154,8 +165,7 @@ def _forward(mechanism: Mechanism, q: Any, qd: Any, tau: Any) -> list[Any]:
 def _mass(mechanism: Mechanism, q: Any) -> list[Any]:
     tree = mechanism.tree
     (axes,) = on_axes(tree, q)
-    _, (M,) = interpreted_full(CRBA, tree, [axes], [])
-    return [coupled(tree, M.reshape(tree.n, tree.n), axes)]
+    return [coupled(tree, denoc.mass_matrix(tree, axes), axes)]
 
 
 def _inverse_slopes(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
@@ -171,8 +181,7 @@ def _forward_slopes(mechanism: Mechanism, q: Any, qd: Any, tau: Any) -> list[Any
         raise InputError(
             f"mechanism '{mechanism.name}' has mimic joints: forward_dynamics_derivatives cannot"
         )
-    (qdd, _, _), full = interpreted_full(ABA_GRADIENT, tree, [q, qd, tau], [tree.n] * 3)
-    return [qdd, *full]
+    return acceleration_slopes(tree, q, qd, tau)
 
 
 def _reactions(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
@@ -242,7 +251,7 @@ def _jacobian(mechanism: Mechanism, name: str) -> TapedQuestion:
         text,
         ("q",),
         lambda m: (Quantity("J", (6, m.n_dof), "m, 1 per rad, m", "velocity, angular velocity per rate"),),
-        answer,
+        (answer,),
     )
 
 
@@ -345,38 +354,42 @@ QUESTIONS = {
             "inverse dynamics: torques that a motion needs, tau = M qdd + c + g + friction and springs",
             ("q", "qd", "qdd"),
             _row("tau"),
-            _inverse,
+            (_inverse, _denoc_inverse),
         ),
         TapedQuestion(
             "forward_dynamics",
             "forward dynamics: the accelerations that torques cause",
             ("q", "qd", "tau"),
             _row("qdd"),
-            _forward,
+            (_forward,),
         ),
         TapedQuestion(
             "mass_matrix",
             "mass matrix, symmetric, row by row",
             ("q",),
             lambda m: (Quantity("M", (m.n_dof, m.n_dof), "kg m^2, kg m, kg", "mass matrix"),),
-            _mass,
+            (_mass,),
         ),
         TapedQuestion(
             "bias_torque",
             "torques at qdd = 0: velocity effects, gravity, friction and springs",
             ("q", "qd"),
             _row("tau"),
-            _bias,
+            (_bias, _denoc_bias),
         ),
         TapedQuestion(
-            "gravity_torque", "torques that hold the mechanism against gravity", ("q",), _row("tau"), _gravity
+            "gravity_torque",
+            "torques that hold the mechanism against gravity",
+            ("q",),
+            _row("tau"),
+            (_gravity,),
         ),
         TapedQuestion(
             "joint_reactions",
             "force, then moment, that each body's parent exerts on it, in body axes at the body's origin",
             ("q", "qd", "qdd"),
             lambda m: (Quantity("reaction", (m.n_bodies, 6), "N, N m", "force, moment of each body"),),
-            _reactions,
+            (_reactions,),
         ),
         TapedQuestion(
             "forward_kinematics",
@@ -386,21 +399,21 @@ QUESTIONS = {
                 Quantity("rotation", (m.n_bodies, 3, 3), "1", "orientation of each body, row by row"),
                 Quantity("position", (m.n_bodies, 3), "m", "origin of each body"),
             ),
-            _poses,
+            (_poses,),
         ),
         TapedQuestion(
             "body_velocities",
             "velocity of each body's origin, then its angular velocity, in world axes",
             ("q", "qd"),
             lambda m: (Quantity("twist", (m.n_bodies, 6), "m/s, rad/s", "velocity, angular velocity"),),
-            _velocities,
+            (_velocities,),
         ),
         TapedQuestion(
             "energies",
             "kinetic and potential energy",
             ("q", "qd"),
             lambda m: (Quantity("kinetic", (1,), "J", "energy"), Quantity("potential", (1,), "J", "energy")),
-            _energies,
+            (_energies,),
         ),
         TapedQuestion(
             "inertia_regressor",
@@ -409,21 +422,21 @@ QUESTIONS = {
             lambda m: (
                 Quantity("Y", (m.n_dof, m.n_bodies, PARAMETERS), "SI", "dtau_i/dparameter of each body"),
             ),
-            _regressor,
+            (_regressor,),
         ),
         TapedQuestion(
             "inverse_dynamics_derivatives",
             "inverse dynamics and the derivatives of the torques; dtau_dqdd is the mass matrix",
             ("q", "qd", "qdd"),
             _slopes("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd"),
-            _inverse_slopes,
+            (_inverse_slopes,),
         ),
         TapedQuestion(
             "forward_dynamics_derivatives",
             "forward dynamics and the derivatives of the accelerations; dqdd_dtau is the inverse mass matrix",
             ("q", "qd", "tau"),
             _slopes("qdd", "dqdd_dq", "dqdd_dqd", "dqdd_dtau"),
-            _forward_slopes,
+            (_forward_slopes,),
         ),
     )
 }

@@ -26,10 +26,14 @@ import platformdirs
 
 PACKAGE = Path(__file__).parents[1]
 SHARED = ("engine", "kernels")  # rooms whose sources shape all machine code
-KEEPERS = tuple(  # which only keep it
+KEEPERS = tuple(  # which only keep it, or hand it out
     f"{name}.py"
-    for name in ("companion", "disk_cache", "keyed", "notice", "numba_cache", "prebuilt", "stored_code")
+    for name in (
+        *("companion", "disk_cache", "interpret", "keyed", "notice", "numba_cache", "prebuilt"),
+        *("specialized", "stored_code"),
+    )
 )
+APART = "engine/tape"  # a shared room whose sources shape only what is made there
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 HARMLESS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")  # settings that shape no code
 FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that no one loads is deleted
@@ -52,7 +56,8 @@ def room_of(source: str | None) -> str:
     if source is None or not Path(source).is_relative_to(PACKAGE):
         return ""
     room = Path(source).parent.relative_to(PACKAGE)
-    return "" if not room.parts or room.parts[0] in SHARED else room.as_posix()
+    is_shared = not room.parts or (room.parts[0] in SHARED and room.as_posix() != APART)
+    return "" if is_shared else room.as_posix()
 
 
 @functools.cache
@@ -76,7 +81,7 @@ def sources(room: str = "") -> str:
     key = hashlib.sha256()
     for name in (*SHARED, *([room] if room else [])):
         for file in sorted((PACKAGE / name).rglob("*.py")):
-            if file.name in KEEPERS and name == "engine":
+            if name == "engine" and (file.name in KEEPERS or file.is_relative_to(PACKAGE / APART)):
                 continue
             key.update(file.name.encode() + file.read_bytes())
     return key.hexdigest()

@@ -15,15 +15,22 @@ from kinetree.model.tree import Tree
 
 
 def interpreted(
-    kernel: Kernel, tree: Tree, inputs: Sequence[Any], sizes: Sequence[int], model: Any = None
+    kernel: Kernel,
+    tree: Tree,
+    inputs: Sequence[Any],
+    sizes: Sequence[int],
+    model: Any = None,
+    work: Any = None,
 ) -> tuple[list[Any], Any]:
     """Outputs (size, ...) of a kernel for inputs (size, ...), and what it packs, (rows, width, ...) or None.
 
     What follows the first axis belongs to the number, such as one entry per state. ``model`` stands in for
-    the fields of the model table.
+    the fields of the model table, ``work`` for those of the workspace.
     """
     kind, tail = np.result_type(*inputs), np.shape(inputs[0])[1:]
-    memory = [Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width, *tail), kind))]
+    if work is None:
+        work = Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width, *tail), kind))
+    memory = [work]
     for layout in kernel.scratch:
         memory.append(Fields(layout, np.zeros((n_pairs(tree), layout.width, *tail), kind)))
     packed = None
@@ -38,9 +45,14 @@ def interpreted(
 
 
 def interpreted_full(
-    kernel: Kernel, tree: Tree, inputs: Sequence[Any], sizes: Sequence[int], model: Any = None
+    kernel: Kernel,
+    tree: Tree,
+    inputs: Sequence[Any],
+    sizes: Sequence[int],
+    model: Any = None,
+    work: Any = None,
 ) -> tuple[list[Any], Any]:
     """Outputs of a kernel that packs for one state, and the full arrays (arrays, entries) that it packs."""
-    outputs, packed = interpreted(kernel, tree, inputs, sizes, model)
+    outputs, packed = interpreted(kernel, tree, inputs, sizes, model, work)
     words = place_words(kernel, tree)
     return outputs, np.append(packed.ravel(), 0.0)[words[2:].reshape(words[:2])]

@@ -20,6 +20,7 @@ from kinetree.algebra.memory import aligned, cleared
 from kinetree.engine.buffers import new_array
 from kinetree.engine.interpret import interpreted
 from kinetree.engine.ranges import Ranges
+from kinetree.engine.specialized import MadeCode, made_for
 from kinetree.engine.threads import over_threads, thread_count
 from kinetree.engine.unpack import place_words, unpacked
 from kinetree.kernels.layout import Kernel
@@ -53,6 +54,7 @@ class Prepared:
         self._preparing = threading.RLock()
         self._ways: list[StateCall | None] = []  # at most one
         self._blocks: Ranges | None = None
+        self._large: Ranges | None = None  # the same for results past the caches
         self._packed = 0  # where the room for one packed block begins in memory
 
     # ---- directly -----------------------------------------------------------------------------------------
@@ -80,13 +82,22 @@ class Prepared:
         if way is None:
             return None
         if not way.knows_single:
-            from kinetree.engine.code import single_state
-            from kinetree.engine.workspace import single_memory
-
             with self._preparing:
                 if not way.knows_single:
-                    way.take_single(single_state(self.kernel), single_memory(self.kernel, self.tree))
+                    way.take_single(*self._code_for_one())
         return way.call(*inputs)
+
+    def _code_for_one(self) -> tuple[Any, Array]:
+        """Machine code for single states, and its memory."""
+        made = made_for(self.kernel, self.tree)
+        if made is not None:
+            from kinetree.engine.tape.made_code import machine_code, new_memory
+
+            return machine_code(made, 1), new_memory(made, 1)
+        from kinetree.engine.code import single_state
+        from kinetree.engine.workspace import single_memory
+
+        return single_state(self.kernel), single_memory(self.kernel, self.tree)
 
     def _new_way(self) -> StateCall | None:
         kernel, tree = self.kernel, self.tree
@@ -133,8 +144,9 @@ class Prepared:
             return all(bool(np.isfinite(x).all()) for x in arrays)
         if count < LANES:
             return self._fill_few(inputs, outputs, full)
-        code = self._blocks or self._ready()
-        extra = () if full is None else (self._packed, self._places, full.size > STREAMING_WORTH)
+        streamed = full is not None and full.size > STREAMING_WORTH
+        code = (self._large if streamed else self._blocks) or self._ready(streamed)
+        extra = () if full is None else (self._packed, self._places, streamed)
         numbers = count * self.tree.n * len(arrays) if full is None else full.size
         return code.fill(arrays, count, numbers, threads, extra)
 
@@ -151,26 +163,50 @@ class Prepared:
             full[:] = padded_full[:, :count]
         return trusted
 
-    def _ready(self) -> Ranges:
-        """Machine code for blocks of states, unpacked at once if the kernel packs; for direct calls too."""
+    def _ready(self, streamed: bool) -> Ranges:
+        """Machine code for blocks of states, unpacked at once if the kernel packs; for direct calls too.
+
+        Results that are ``streamed`` past the caches are bound by memory: the general code serves for them.
+        """
+        with self._preparing:
+            made = None if streamed else made_for(self.kernel, self.tree)
+            if made is not None:
+                found = self._made(made)
+            else:
+                found = self._general()
+            if streamed:
+                self._large = found
+            else:
+                self._blocks = found
+            return found
+
+    def _made(self, made: MadeCode) -> Ranges:
+        """Code that was made for this tree."""
+        from kinetree.engine.direct import range_call
+        from kinetree.engine.tape.made_code import machine_code, new_memory
+
+        body, table = machine_code(made, LANES), tree_table(self.tree)
+        if self.way is not None:
+            self.way.take_many(body, table, new_memory(made, LANES))
+        return Ranges(range_call(body), table, partial(new_memory, made, LANES), LANES)
+
+    def _general(self) -> Ranges:
+        """Code for any tree."""
         from kinetree.engine.code import full_code, full_states, many_code, many_states
         from kinetree.engine.workspace import packed_room, workspace_size
 
-        with self._preparing:
-            if self._blocks is None:
-                kernel, table = self.kernel, tree_table(self.tree)
-                room = workspace_size(kernel, self.tree, LANES)
-                if kernel.entries is None:
-                    run, body = many_states(kernel), many_code(kernel)
-                else:
-                    self._packed = -(-room // 8) * 8
-                    packed = packed_rows(kernel, self.tree) * kernel.entries.width
-                    room = self._packed + packed_room(packed, LANES)
-                    run, body = full_states(kernel), full_code(kernel)
-                if self.way is not None:
-                    self.way.take_many(body, table, cleared(room), self._packed, self._places)
-                self._blocks = Ranges(run, table, partial(cleared, room), LANES)
-            return self._blocks
+        kernel, table = self.kernel, tree_table(self.tree)
+        room = workspace_size(kernel, self.tree, LANES)
+        if kernel.entries is None:
+            run, body = many_states(kernel), many_code(kernel)
+        else:
+            self._packed = -(-room // 8) * 8
+            packed = packed_rows(kernel, self.tree) * kernel.entries.width
+            room = self._packed + packed_room(packed, LANES)
+            run, body = full_states(kernel), full_code(kernel)
+        if self.way is not None and made_for(kernel, self.tree) is None:
+            self.way.take_many(body, table, cleared(room), self._packed, self._places)
+        return Ranges(run, table, partial(cleared, room), LANES)
 
     # ---- what a kernel packs ------------------------------------------------------------------------------
     def pack(

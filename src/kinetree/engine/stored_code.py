@@ -168,11 +168,15 @@ def _loaded(entry: bytes) -> StoredCode | None:
         return None
 
 
-def _new_engine() -> Any:
+def host_machine() -> Any:
+    """LLVM's code generator for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
-    machine = llvm.Target.from_default_triple().create_target_machine(
+    return llvm.Target.from_default_triple().create_target_machine(
         llvm.get_host_cpu_name(), features, opt=3, jit=True
     )
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+def _new_engine() -> Any:
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), host_machine())

@@ -54,6 +54,13 @@ def forward_dynamics(
     h is not computed for itself: the inertia wrenches w* at qdd = 0 join eta, at the last axis of each joint
     (eq. 7.19; Table 7.2 adds them at the first, which loses them in joints with several axes: errata).
     """
+    return accelerations_and_pivots(tree, q, qd, tau, loads, modules)[0]
+
+
+def accelerations_and_pivots(
+    tree: Tree, q: Numbers, qd: Numbers, tau: Numbers, loads: Loads = (), modules: Modules = None
+) -> tuple[Numbers, Numbers]:
+    """qdd as `forward_dynamics`, and the pivots m^ (n,) of I = U D U^T."""
     dh = dh_tree(tree)
     at, order = placed(dh, q), dh.order(modules)
     positions, rates, none = variables(q, tree.n), variables(qd, tree.n), [ZERO] * tree.n
@@ -61,7 +68,9 @@ def forward_dynamics(
     eta = inertia_wrenches(dh, found, order, load_wrenches(dh, at, loads))
     passive = [drive(tree, j, ZERO, positions[j], rates[j], ZERO) for j in range(tree.n)]
     phi = [x - y for x, y in zip(variables(tau, tree.n), passive, strict=True)]
-    return numbers(_solved(dh, at, order, phi, eta), q, qd, tau, *load_values(loads))
+    qdd, pivots = _solved(dh, at, order, phi, eta)
+    like = (q, qd, tau, *load_values(loads))
+    return numbers(qdd, *like), numbers(pivots, *like)
 
 
 def accelerations(tree: Tree, q: Numbers, phi: Numbers, modules: Modules = None) -> Numbers:
@@ -72,7 +81,7 @@ def accelerations(tree: Tree, q: Numbers, phi: Numbers, modules: Modules = None)
     dh = dh_tree(tree)
     at, order = placed(dh, q), dh.order(modules)
     eta = [NO_WRENCH] * tree.n
-    return numbers(_solved(dh, at, order, variables(phi, tree.n), eta), q, phi)
+    return numbers(_solved(dh, at, order, variables(phi, tree.n), eta)[0], q, phi)
 
 
 class Eliminated(NamedTuple):
@@ -80,12 +89,16 @@ class Eliminated(NamedTuple):
 
     psi: Wrench | None  # not needed at the world
     phi_tilde: Entry
+    m_hat: Entry
 
 
 def _solved(
     dh: DhTree, at: PlacedAxes, order: tuple[Links, ...], phi: list[Entry], eta: list[Wrench]
-) -> list[Entry]:
-    """Both recursions; ``eta`` (which is changed) holds eta~ of every axis, at first what w* gives."""
+) -> tuple[list[Entry], list[Entry]]:
+    """Accelerations and pivots by both recursions.
+
+    ``eta`` (which is changed) holds eta~ of every axis, at first what w* gives.
+    """
     articulated = [None if axis.M is None else axis.M.articulated for axis in dh.axes]
     left: dict[int, Eliminated] = {}
     for j in inward(order):
@@ -93,7 +106,7 @@ def _solved(
     mu: dict[int, Wrench] = {}
     qdd = [ZERO] * len(dh.axes)
     for j in outward(order):
-        axis, (psi, phi_tilde) = dh.axes[j], left[j]
+        axis, (psi, phi_tilde, _) = dh.axes[j], left[j]
         mu[j], qdd[j] = NO_WRENCH, phi_tilde
         if psi is not None:
             with step(f"mu to child, {axis.level}"):
@@ -103,7 +116,7 @@ def _solved(
         with step(f"mu, {axis.level}"):  # mu = p qdd + mu~
             own = (ZERO, ZERO, qdd[j])
             mu[j] = (add(mu[j][0], own), mu[j][1]) if axis.turns else (mu[j][0], add(mu[j][1], own))
-    return qdd
+    return qdd, [left[j].m_hat for j in range(len(qdd))]
 
 
 def _eliminated(
@@ -118,7 +131,7 @@ def _eliminated(
     with step(f"phi~, {axis.level}"):
         phi_tilde = phi_hat / m_hat
     if axis.parent == WORLD_AXIS:
-        return Eliminated(None, phi_tilde)
+        return Eliminated(None, phi_tilde, m_hat)
     with step(f"Psi, {axis.level}"):
         psi = quotient(psi_hat[0], m_hat), quotient(psi_hat[1], m_hat)
     with step(f"eta, {axis.level}"):  # Psi phi^ + eta~
@@ -132,7 +145,7 @@ def _eliminated(
     with step(f"eta to parent, {axis.level}"):
         moved, old = wrench_to_parent(at.screws[j], *moved), eta[axis.parent]
         eta[axis.parent] = add(old[0], moved[0]), add(old[1], moved[1])
-    return Eliminated(psi, phi_tilde)
+    return Eliminated(psi, phi_tilde, m_hat)
 
 
 def _pivot(tree: Tree, j: int, M: Articulated | None) -> tuple[Wrench, Entry]:

@@ -7,11 +7,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
+from kinetree.engine.angle_table import COSINE, NEAR, QUARTER, QUARTERS, SINE, UNITS
 from kinetree.engine.lanes.number import INLINE, INT32, INT64, LaneType, constant, llvm_type, splat
 from kinetree.kernels.number import any_positive, arctan, magnitude, sign, sincos, square_root, where_less
 
 lanewise = register_jitable(**INLINE)
-NEAR = 1e6  # up to here angles are reduced by subtraction
 
 
 def _unary(name):
@@ -70,28 +70,6 @@ def _sign(x):
     return lambda x: _select_less(
         0.0 * x, x, 1.0 + 0.0 * x, _select_less(x, 0.0 * x, -1.0 + 0.0 * x, 0.0 * x)
     )
-
-
-# minimax coefficients on [-pi/4, pi/4], sine then cosine, in powers of r^2
-SINE = (
-    -1.66666666666666324348e-01,
-    8.33333333332248946124e-03,
-    -1.98412698298579493134e-04,
-    2.75573137070700676789e-06,
-    -2.50507602534068634195e-08,
-    1.58969099521155010221e-10,
-)
-COSINE = (
-    4.16666666666666019037e-02,
-    -1.38888888888741095749e-03,
-    2.48015872894767294178e-05,
-    -2.75573143513906633035e-07,
-    2.08757232129817482790e-09,
-    -1.13596475577881948265e-11,
-)
-QUARTERS = (0.6366197723675814, 6755399441055744.0)  # in a radian; 1.5 * 2**52
-QUARTER = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # in three parts
-UNITS = (1.0, 0.5)
 
 
 @intrinsic

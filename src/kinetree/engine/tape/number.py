@@ -8,6 +8,7 @@ rounding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 Operation = tuple[Any, ...]  # a name and operands: numbers of earlier operations, or what stands in OPERANDS
 INPUT, CONSTANT = "input", "constant"
+EXACT = 1e-15  # sines of constants this close to 0 or 1 are those of right angles
 OPERANDS = {
     INPUT: "the row of numbers and the place in it",
     CONSTANT: "its value",
@@ -199,14 +201,39 @@ class RecordingNumber:
         raise TypeError("a kernel branches on a number, which cannot be recorded")
 
     def sin(self) -> Any:
-        """Sine."""
+        """Sine; of a sum with a constant by those of the rest, which may be known and loses no digits."""
         a = self._opposite()
-        return -a.sin() if a is not None else self.tape.record("sine", self)
+        if a is not None:
+            return -a.sin()
+        turned = self._turned()
+        if turned is None:
+            return self.tape.record("sine", self)
+        s, c, x = turned
+        return x.cos() * s + x.sin() * c
 
     def cos(self) -> Any:
-        """Cosine."""
+        """Cosine, likewise."""
         a = self._opposite()
-        return self.tape.record("cosine", self if a is None else a)
+        if a is not None:
+            return a.cos()
+        turned = self._turned()
+        if turned is None:
+            return self.tape.record("cosine", self)
+        s, c, x = turned
+        return x.cos() * c - x.sin() * s
+
+    def _turned(self) -> tuple[float, float, RecordingNumber] | None:
+        """Sine and cosine of k, and x, if it is k + x or k - x with a constant k."""
+        name, *operands = self.operation
+        if name not in ("add", "subtract"):
+            return None
+        kind, *value = self.tape.operations[operands[0]]
+        if kind != CONSTANT:
+            return None
+        x = RecordingNumber(self.tape, operands[1])
+        s, c = (0.0 if abs(f) < EXACT else f for f in (math.sin(value[0]), math.cos(value[0])))
+        s, c = (round(f) if abs(abs(f) - 1.0) < EXACT else f for f in (s, c))
+        return s, c, x if name == "add" else -x
 
     def sqrt(self) -> RecordingNumber:
         """Square root."""

@@ -80,6 +80,11 @@ def record(function: Callable[..., Sequence[Any]], sizes: Sequence[int]) -> Reco
     return Recording(tuple(sizes), operations, tuple(tuple(place[k] for k in x) for x in outputs))
 
 
+def shortest(functions: Sequence[Callable[..., Sequence[Any]]], sizes: Sequence[int]) -> Recording:
+    """Of functions with the same answer the recording with the fewest operations."""
+    return min((record(function, sizes) for function in functions), key=lambda x: sum(x.counts().values()))
+
+
 def _needed(operations: Sequence[Operation], wanted: Iterable[int]) -> list[int]:
     """The operations that the wanted ones depend on, in order."""
     found: set[int] = set()

@@ -1,0 +1,23 @@
+"""Numbers that sine and cosine are computed with, by whatever writes the machine code."""
+
+NEAR = 1e6  # up to here angles are reduced by subtraction
+# minimax coefficients on [-pi/4, pi/4], sine then cosine, in powers of r^2
+SINE = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+COSINE = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
+QUARTERS = (0.6366197723675814, 6755399441055744.0)  # in a radian; 1.5 * 2**52
+QUARTER = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # in three parts
+UNITS = (1.0, 0.5)
