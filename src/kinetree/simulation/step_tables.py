@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
@@ -107,9 +108,9 @@ class StepTables:
         return tied
 
     @cached_property
-    def places(self) -> Array:
+    def places(self) -> NDArray[np.int64]:
         """Where the coordinate of each axis is; of the second and third of a ball that of its quaternion."""
-        at = np.arange(self.tree.n)
+        at = np.arange(self.tree.n, dtype=np.int64)
         for ball in self.balls:
             at[ball.axis : ball.axis + 3] = ball.at
             at[ball.axis + 3 :] += 1
@@ -185,7 +186,7 @@ class StepTables:
     @property
     def width(self) -> int:
         """Numbers of a state."""
-        return self.parts["state_gap"].stop
+        return int(self.parts["state_gap"].stop)
 
     # ---- memory -------------------------------------------------------------------------------------------
     def memory(self) -> Array:

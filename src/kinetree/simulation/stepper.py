@@ -163,11 +163,11 @@ class Stepper:
         self._audit[count:, CAUSE] = IDLE
         self._place(*self._inside(None, None, count), np.arange(count))
 
-    # ---- states ---------------------------------------------------------------------------------------------
+    # ---- states ----------------------------------------------------------------------------------------
     def reset(
         self, q: Coordinates | None = None, qd: Coordinates | None = None, where: ArrayLike | None = None
     ) -> None:
-        """Start states anew at time 0: all of them, or those where a mask (batch,) is true.
+        """Start states again at time 0: all of them, or those where a mask (batch,) is true.
 
         q, qd: (n_dof,) for all, or (batch, n_dof), in this stepper's coordinates; zero unless given. An error
         leaves everything as it was.
@@ -272,10 +272,10 @@ class Stepper:
             given = self._doors.torques(self._state[:count, self._tables.parts["state_q"]], given)
         self._torque[:count] = given
 
-    # ---- what is seen ---------------------------------------------------------------------------------------
+    # ---- what is seen ----------------------------------------------------------------------------------
     @property
     def q(self) -> Array:
-        """Positions (batch, n_dof), or with quaternions; refreshed where read, memory of the stepper itself."""
+        """Positions (batch, n_dof), or with quaternions: memory of the stepper, refreshed when read."""
         return self._one(self._shown()[0])
 
     @property
@@ -306,9 +306,10 @@ class Stepper:
 
     def __repr__(self) -> str:
         states = "one state" if self.batch is None else f"{self.batch} states"
-        return f"Stepper('{self.mechanism.name}': {states}, dt {self.dt:g} s, {self._tables.n_contacts} contacts)"
+        contacts = f"{self._tables.n_contacts} contacts"
+        return f"Stepper('{self.mechanism.name}': {states}, dt {self.dt:g} s, {contacts})"
 
-    # ---- helpers --------------------------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------------------
     def _run(self, times: int) -> None:
         arrays = self._state, self._torque, self._target, self._gains, self._friction
         numbers_moved = self._state.size * max(times, 1)
@@ -401,7 +402,7 @@ class Stepper:
         return self._seen
 
     def _set_gains(self, kp: Any, kd: Any) -> None:
-        n, tree = self.mechanism.n_dof, self.mechanism.tree
+        tree = self.mechanism.tree
         for name, gain, first in (("kp", kp, 0), ("kd", kd, tree.n)):
             if isinstance(gain, Mapping) or np.ndim(gain) > 0:
                 given = self._spread(self._per_state(gain, name, self.batch or 1))
@@ -416,7 +417,8 @@ class Stepper:
 
 def _floating(mechanism: Mechanism) -> list[int]:
     """The axes of free joints, which no servo drives."""
-    found, axis = [], 0
+    found: list[int] = []
+    axis = 0
     for link in mechanism.links:
         n = link.joint.n_dof
         if n == 6:
