@@ -76,11 +76,11 @@ def sticking_or_open(lam, G, H, u, target, mu):
 @lanewise
 def sliding(lam, G, u, push, mu, others):
     """The impulse of a contact that slides; ``others`` is 1 where it does not."""
-    bt = u[1] - (G[1] * lam[0] + G[3] * lam[1] + G[4] * lam[2])
-    bu = u[2] - (G[2] * lam[0] + G[4] * lam[1] + G[5] * lam[2])
+    free_t = u[1] - (G[1] * lam[0] + G[3] * lam[1] + G[4] * lam[2])
+    free_u = u[2] - (G[2] * lam[0] + G[4] * lam[1] + G[5] * lam[2])
     inverse = 1.0 / G[0]
     p, q, r = G[3] - G[1] * G[1] * inverse, G[4] - G[1] * G[2] * inverse, G[5] - G[2] * G[2] * inverse
-    ct, cu = bt + G[1] * push * inverse, bu + G[2] * push * inverse
+    ct, cu = free_t + G[1] * push * inverse, free_u + G[2] * push * inverse
     most = larger(push, TINY)
     s = square_root(ct * ct + cu * cu) * G[0] / (mu * most + TINY)
     n, x, y = push, ct, cu

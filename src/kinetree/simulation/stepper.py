@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ from kinetree.simulation.compiled.stepping import step_states, unused
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import Doors
 from kinetree.simulation.step_law import StepLaw
+from kinetree.simulation.step_pairs import BodyPair
 from kinetree.simulation.step_tables import StepTables
 from kinetree.state import Coordinates, coordinates
 
@@ -43,7 +44,7 @@ CAUSES = {
 }
 PRESET = {
     "tolerance": 5e-11,
-    "slope": 0.5,
+    "slope": 0.25,
     "push": 0.2,
     "turn_push": 1.0,
     "margin": 0.01,
@@ -58,10 +59,11 @@ CoordinatesKind = Literal["mechanism", "quaternion"]
 
 @dataclass(frozen=True, eq=False)
 class StepContact:
-    """Forces of the ground on the contact points: views of the memory of a `Stepper`.
+    """Forces of contacts: views of the memory of a `Stepper`.
 
-    ``names`` of the points; ``force`` (..., points, 3) in the world (N), mean over the last step; ``gap``
-    (..., points) above the ground (m) at mid step, negative inside.
+    ``names`` of the contacts: points over the ground, and pairs of bodies, "body/other". ``force``
+    (..., contacts, 3) in the world (N), mean over the last step, on the first body of a pair; ``gap``
+    (..., contacts) above the ground or between bodies (m) at mid step, negative inside.
     """
 
     names: tuple[str, ...]
@@ -99,9 +101,10 @@ class Stepper:
     Contacts are rigid, with Coulomb friction that sticks, and solved at the level of velocities; joints stop
     at their limits (``stops``), and dry friction holds them. ``batch`` is the number of states, None for a
     single one without a batch axis. ``kp`` and ``kd`` are gains of servos, which act at the end of a step and
-    so are stable however stiff. Free and ball joints are unit quaternions inside; ``coordinates`` says how
-    ``q`` and ``qd`` show them: as the mechanism does, or "quaternion": (w, x, y, z) in place of three angles,
-    and the angular velocity in body axes.
+    so are stable however stiff. ``pairs`` of bodies (:class:`kinetree.simulation.BodyPair`, or names) may
+    touch by their spheres and capsules, see :func:`kinetree.simulation.body_pairs`. Free and ball joints are
+    unit quaternions inside; ``coordinates`` says how ``q`` and ``qd`` show them: as the mechanism does, or
+    "quaternion": (w, x, y, z) in place of three angles, and the angular velocity in body axes.
 
     >>> import kinetree as kt
     >>> arm = kt.Stepper(kt.zoo.two_link(), dt=0.001, batch=8)
@@ -124,6 +127,7 @@ class Stepper:
         stops: bool = True,
         restitution: float = 0.0,
         controller: Any = None,
+        pairs: Iterable[BodyPair | tuple[str, str]] = (),
         threads: int | None = None,
     ) -> None:
         self.mechanism = expect_mechanism(mechanism)
@@ -139,7 +143,7 @@ class Stepper:
         _check_supported(mechanism)
         half = 0.5 * self.dt if BUDGET["midpoint"] else self.dt
         settings = {**PRESET, "dt": self.dt, "half": half, "restitution": bounce}
-        self._tables = tables = StepTables(mechanism, ground, settings, BUDGET, bool(stops))
+        self._tables = tables = StepTables(mechanism, ground, settings, BUDGET, bool(stops), tuple(pairs))
         self.coordinates, self.threads = coordinates, threads
         self._doors = Doors(tables)
         count = self.batch or 1
@@ -151,6 +155,7 @@ class Stepper:
         self._ranges = Ranges(step_states(), unused(), tables.memory, LANES)
         self._view = (np.zeros((count, n)), np.zeros((count, n)))  # coordinates of all axes as last shown
         self._fresh, self._seen = False, self._view
+        self._none = np.zeros((count, mechanism.n_dof))  # no torques
         self._held: Array | None = None  # torques of a controller between its samples
         self._law = StepLaw.read(mechanism, controller, self.dt)
         servo = self._law.servo
@@ -184,6 +189,11 @@ class Stepper:
             depth, name = -float(gap[state, point]), self._tables.contact_names[point]
             self._state[:] = kept
             of = "" if self.batch is None else f" of state {state}"
+            if point >= len(self._tables.point_table):
+                raise InputError(
+                    f"the bodies of the pair '{name}'{of} would start {depth:.4g} m inside one another, "
+                    f"allowed are {INSIDE:g} m"
+                )
             raise InputError(
                 f"contact point '{name}'{of} would start {depth:.4g} m inside the ground, "
                 f"allowed are {INSIDE:g} m; start higher"
@@ -226,9 +236,7 @@ class Stepper:
         if not isinstance(times, int | np.integer) or isinstance(times, bool) or times < 1:
             raise InputError(f"times must be an integer of at least 1, got {shown(times)}")
         count = self.batch or 1
-        tau = np.zeros((count, self.mechanism.n_dof))
-        if torque is not None:
-            tau = self._per_state(torque, "torque", count)
+        tau = self._none if torque is None else self._per_state(torque, "torque", count)
         aim = None if target is None else self._per_state(target, "target", count)
         if aim is not None:
             self._set_target(aim)
@@ -267,7 +275,11 @@ class Stepper:
         self._target[: self.batch or 1] = self._doors.targets(self._on_axes(aim))
 
     def _set_torque(self, tau: Array) -> None:
-        count, given = self.batch or 1, self._spread(tau)
+        count = self.batch or 1
+        if tau is self._none:
+            self._torque[:] = 0.0
+            return
+        given = self._spread(tau)
         if self.coordinates == "mechanism" and self._doors.balls:
             given = self._doors.torques(self._state[:count, self._tables.parts["state_q"]], given)
         self._torque[:count] = given

@@ -8,6 +8,7 @@ from kinetree.engine.door import INTEGER, compiled_callback, inline, part
 from kinetree.engine.lanes import fields
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
 from kinetree.kernels.axes import WORLD
+from kinetree.kernels.capsules import PAIR, pair_contact, pair_places
 from kinetree.kernels.coulomb import chosen, inverse_mobility, larger, smaller
 from kinetree.kernels.ground import (
     PLANE,
@@ -65,6 +66,7 @@ from kinetree.simulation.compiled.step_memory import (
 )
 from kinetree.simulation.compiled.terrain import planes_in_state
 
+NEAR = 0.2  # m: spheres around bodies that are nearer than this are looked at closely
 FAR = -1e30  # m/s: the target of what is too far away to touch
 SINGULAR = 1e-9  # share of its trace that makes a mobility regular: planar mechanisms have none across
 BLOWN, BROKEN = 1.0, 2.0  # causes: too fast, not a number
@@ -156,6 +158,30 @@ def ground_contacts(memory, head, friction):
 
 
 @part
+def pair_contacts(memory, head, friction):
+    """Place, directions and gap of all pairs of bodies; of those far apart in all lanes the gap alone."""
+    _, _, work, _, _ = views(memory, head)
+    bodies = fields(memory, PAIR, 1, head.bodies[0])
+    contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
+    for m in range(head.n_pairs[0]):
+        k = head.n_points[0] + m
+        places = pair_places(work, bodies, m)
+        d = sub(places[0], places[2])
+        apart = square_root(dot(d, d)) - bodies.bound[m]
+        none = 0.0 * apart
+        if any_positive(NEAR - apart):
+            n, t, u, place, gap, speed = pair_contact(work, bodies, m, places)
+            contacts.n[k], contacts.t[k], contacts.u[k], contacts.place[k] = n, t, u, place
+            contacts.gap[k] = where_less(apart, NEAR, gap, apart)
+            contacts.speed[k] = where_less(apart, NEAR, speed, none)
+        else:
+            contacts.gap[k], contacts.speed[k] = apart, none
+            axis = none + 1.0, none, none
+            contacts.n[k], contacts.t[k], contacts.u[k], contacts.place[k] = axis, axis, axis, axis
+        contacts.mu[k] = none + bodies.friction[m]
+
+
+@part
 def choose_contacts(memory, head, alive):
     """Which contacts any lane is near to, and what their normal velocity may be; answers how many."""
     contacts, active = (
@@ -173,6 +199,7 @@ def choose_contacts(memory, head, alive):
             if head.restitution[0] > 0.0:  # what will bounce is not braked before it hits
                 fast = where_less(speed, -head.bounce[0], 1.0, 0.0)
                 hits = where_less(0.0, gap + (dt - head.half[0]) * speed, 0.0, 1.0)
+                target = where_less(0.0, gap, smaller(target, -gap / head.half[0]), target)
                 target = chosen(fast, chosen(hits, -head.restitution[0] * speed, FAR), target)
             contacts.target[k] = chosen(near, target, FAR)
             contacts.lam[k] = chosen(near, lam[0], 0.0), chosen(near, lam[1], 0.0), chosen(near, lam[2], 0.0)
@@ -396,6 +423,8 @@ def look(memory, head, friction):
     bias_of(tree, joints, work, v, bias)
     if head.n_points[0] > 0:
         ground_contacts(memory, head, friction)
+    if head.n_pairs[0] > 0:
+        pair_contacts(memory, head, friction)
 
 
 @part

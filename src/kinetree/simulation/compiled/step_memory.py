@@ -62,6 +62,7 @@ COUNTS = (
     "n",
     "nq",
     "n_points",
+    "n_pairs",
     "n_contacts",
     "n_rows",
     "n_regions",
@@ -71,8 +72,8 @@ COUNTS = (
     "cycles",
     "late",
 )
-TABLES = ("tree", "joints", "points", "regions", "plane", "terrain", "sought", "links", "candidates",
-          "joint_rows", "fill", "reach")  # fmt: skip
+TABLES = ("tree", "joints", "points", "bodies", "regions", "plane", "terrain", "sought", "links",
+          "candidates", "joint_rows", "fill", "reach")  # fmt: skip
 SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",
            "pairs", "root", "inverse_root", "z", "z_free", "z_old", "b", "y", "column", "row_y", "contacts",
            "rows", "H", "active", "near", "touched", "marks", "pushed")  # fmt: skip
