@@ -139,10 +139,10 @@ def _corners(robot: kt.Mechanism, pose: Array, foot: kt.ContactPoint) -> list[kt
 
 
 def biped() -> Standing:
-    """The spatial biped on 8 points."""
+    """The spatial biped."""
     pose = np.zeros(18)
     pose[6:] = np.tile([0.0, 0.0, -20 * DEGREE, 40 * DEGREE, -20 * DEGREE, 0.0], 2)
-    return Standing("biped, 8 points", kt.zoo.spatial_biped(), pose, 1000.0, 30.0)
+    return Standing("biped, 18 points", kt.zoo.spatial_biped(), pose, 1000.0, 30.0)
 
 
 def human(points: int = 16, on_ground: bool = True) -> Standing:

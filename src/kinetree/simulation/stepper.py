@@ -64,6 +64,11 @@ class StepContact:
     ``names`` of the contacts: points over the ground, and pairs of bodies, "body/other". ``force``
     (..., contacts, 3) in the world (N), mean over the last step, on the first body of a pair; ``gap``
     (..., contacts) above the ground or between bodies (m) at mid step, negative inside.
+
+    >>> import kinetree as kt
+    >>> robot = kt.Stepper(kt.zoo.spatial_biped(), ground=kt.Ground(normal=(0, 0, 1)))
+    >>> robot.contact.names[:2], robot.contact.force.shape
+    (('toe1_left', 'toe1_right'), (18, 3))
     """
 
     names: tuple[str, ...]
@@ -79,6 +84,12 @@ class StepAudit:
     were from the law of Coulomb. ``unsolved``: steps with a residual above 1e-3 m/s. ``depth`` (m): deepest
     contact. ``gain`` (J): the largest energy that contacts and stops added in a step. ``cause``: 0, or why a
     state stands still, see ``failures``.
+
+    >>> import kinetree as kt
+    >>> arm = kt.Stepper(kt.zoo.two_link(), batch=2, stops=False)
+    >>> arm.step(torque=[[0.0, 0.0], [1e12, 0.0]], times=3)
+    >>> arm.audit().steps.tolist(), arm.audit().failures
+    ([3, 0], {1: 'a rate beyond 1e6 rad/s or m/s'})
     """
 
     steps: NDArray[np.int64]
