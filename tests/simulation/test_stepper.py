@@ -435,6 +435,54 @@ def test_pairs_of_a_robot_are_found_and_act():
     assert "left/right" in stepper.contact.names
 
 
+def test_simulations_over_rigid_ground_are_steps():
+    """The result has forces on every foot, an audit, and joints within their limits."""
+    mechanism, pose, kp, kd = standing()["quadruped, 4 points"]
+    rigid = kt.Ground(kt.simulation.Soil(friction=0.8), normal=(0, 0, 1), contact="rigid")
+    pose[2] = on_the_ground(mechanism, pose, kp, kd).q[2]
+    law = kt.control.PD(pose, kp=kp, kd=kd)
+    result = kt.simulate(mechanism, pose, duration=1.0, controller=law, ground=rigid, times=11)
+    stepper = kt.Stepper(mechanism, 0.002, ground=rigid, controller=law)
+    stepper.reset(pose)
+    stepper.step(times=500)
+    assert np.array_equal(result.q.values[-1], stepper.q)
+    assert result.ground_force.values[-1].sum(axis=0) == pytest.approx(
+        [0, 0, mechanism.mass * G], rel=1e-2, abs=1.0
+    )
+    assert (result.touching.values[-1]).all() and all(check.passed for check in result.audit.values())
+    hold = kt.inverse_dynamics(
+        mechanism, stepper.q, np.zeros(18), np.zeros(18), wrenches=_on_feet(mechanism, stepper)
+    )
+    assert np.abs(hold - stepper.effort)[6:].max() < 0.5
+    accepted = []
+    for expected, others in (
+        ("no loads", {"loads": [kt.Wrench("trunk", (1, 0, 0))]}),
+        ("no step, method", {"method": "rk4", "step": 1e-3}),
+        ("no stop_at", {"stop_at": "touch_down"}),
+        ("max_step", {"max_step": -1.0}),
+        ("not both", {"torque": lambda t, q, qd: 0 * q}),
+        ("not a table", {"torque": ([0.0, 1.0], np.zeros((2, 18)))}),
+    ):
+        try:
+            kt.simulate(mechanism, pose, controller=law, ground=rigid, **others)
+            accepted.append(expected)
+        except kt.KinetreeError as error:
+            if expected not in str(error):
+                accepted.append((expected, str(error)))
+    assert not accepted
+    with pytest.raises(kt.KinetreeError, match="rigid contact"):
+        kt.simulation.Simulator(mechanism, ground=rigid).run(pose)
+
+
+def _on_feet(mechanism, stepper):
+    """The forces on the contact points as wrenches."""
+    points = {point.name: point for point in mechanism.contact_points}
+    return [
+        kt.Wrench(points[name].body, force, point=points[name].position)
+        for name, force in zip(stepper.contact.names, stepper.contact.force, strict=True)
+    ]
+
+
 def test_bad_input_is_refused_before_any_work():
     arm, nan = kt.zoo.two_link(), float("nan")
     stepper = kt.Stepper(arm, batch=3)

@@ -312,6 +312,18 @@ class Stepper:
         return self._one(self._audit[: self.batch or 1, TIME])
 
     @property
+    def effort(self) -> Array:
+        """Torques and forces of the drives in the last step, (batch, n_dof), those of servos included."""
+        count, n, parts = self.batch or 1, self._tables.tree.n, self._tables.parts
+        x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
+        gains, alone = self._gains[:count], self._doors.alone
+        found = self._torque[:count] - gains[:, n:] * v
+        off = self._target[:count, alone] - x[:, self._doors.at]
+        found[:, alone] += gains[:, alone] * off
+        coupling = self.mechanism.tree.coupling
+        return self._one(found if coupling is None else found @ coupling.matrix)
+
+    @property
     def contact(self) -> StepContact:
         """Forces on the contact points, and how far these are from the ground."""
         count, parts, names = self.batch or 1, self._tables.parts, self._tables.contact_names
