@@ -340,6 +340,149 @@ def test_a_ball_bounces_as_often_as_it_may():
     assert energy / G == pytest.approx(0.8**6, abs=3e-3)
 
 
+def bodies(places, shape, inertia, gravity=G, rounds=()):
+    """Free bodies with one shape each, which touch the ground with spheres."""
+    build = kt.Builder("bodies", gravity=(0, 0, -gravity))
+    for k in range(len(places)):
+        handle = build.world.free(f"j{k}").body(f"b{k}", inertia, [shape])
+        for n, (place, radius) in enumerate(rounds):
+            handle.contact(f"c{k}_{n}", at=place, radius=radius)
+    q = np.zeros(6 * len(places))
+    for k, place in enumerate(places):
+        q[6 * k : 6 * k + len(place)] = place
+    return build.build(), q
+
+
+def every_pair(mechanism, friction):
+    names = mechanism.body_names
+    return [kt.simulation.BodyPair(a, b, friction) for k, a in enumerate(names) for b in names[k + 1 :]]
+
+
+def test_balls_pass_on_their_speed():
+    """Newton's cradle with gaps; a chain of touching balls is solved at once and shares it instead."""
+    sphere, inertia = kt.model.Shape("sphere", (0.05,)), kt.Inertia.sphere(1.0, 0.05)
+    for gap, expected in ((1e-3, [0, 0, 0, 0, 1]), (0.0, [-0.6, 0.4, 0.4, 0.4, 0.4])):
+        places = [[k * (0.1 + gap) - 0.05 * (k == 0), 0, 1] for k in range(5)]
+        cradle, q = bodies(places, sphere, inertia, gravity=0.0)
+        stepper = kt.Stepper(cradle, 1e-3, pairs=every_pair(cradle, 0.0), restitution=1.0, stops=False)
+        speed = np.zeros(30)
+        speed[0] = 1.0
+        stepper.reset(q, speed)
+        stepper.step(times=400)
+        assert stepper.qd[::6] == pytest.approx(expected, abs=1e-9)
+
+
+def test_piles_stand_and_collapse_by_their_friction():
+    """A pyramid of five balls; four layers of crossed capsules."""
+    sphere, inertia = kt.model.Shape("sphere", (0.05,)), kt.Inertia.sphere(1.0, 0.05)
+    base = [[x, y, 0.05] for x in (0, 0.1) for y in (0, 0.1)]
+    pyramid, q = bodies(
+        [*base, [0.05, 0.05, 0.05 + 0.05 * np.sqrt(2.0)]], sphere, inertia, rounds=[((0, 0, 0), 0.05)]
+    )
+    sunk = []
+    for friction in (0.2, 0.5):
+        stepper = kt.Stepper(
+            pyramid, 1e-3, pairs=every_pair(pyramid, friction), ground=level(friction), stops=False
+        )
+        stepper.reset(q)
+        stepper.step(times=1000)
+        sunk.append(q[26] - stepper.q[26])
+    assert sunk[0] > 0.05 and abs(sunk[1]) < 1e-9
+
+    capsule = kt.model.Shape(
+        "capsule", (0.03, 0.3), kt.Placement(np.array([[0, 0, 1.0], [1, 0, 0], [0, 1, 0]]), np.zeros(3))
+    )
+    turn = np.pi / 2
+    places = []
+    for layer in range(4):
+        for side in (-0.1, 0.1):
+            places.append(
+                [0, side, 0.03 + 0.06 * layer, 0, 0, 0]
+                if layer % 2 == 0
+                else [side, 0, 0.03 + 0.06 * layer, 0, 0, turn]
+            )
+    logs, q = bodies(
+        places, capsule, kt.Inertia.box(1.0, (0.36, 0.06, 0.06)),
+        rounds=[((0.15, 0, 0), 0.03), ((-0.15, 0, 0), 0.03)],
+    )  # fmt: skip
+    stepper = kt.Stepper(logs, pairs=every_pair(logs, 0.5), ground=level(0.5), stops=False)
+    stepper.reset(q)
+    stepper.step(times=1000)
+    assert np.abs(stepper.q - q).max() < 1e-9
+    on_ground = stepper.contact.force[:16].sum(axis=0)
+    assert on_ground == pytest.approx([0, 0, 8 * G], abs=1e-6)
+
+
+def test_pairs_of_a_robot_are_found_and_act():
+    """Arms that could cross stop at one another; neighbors and what touches at home are left out."""
+    build = kt.Builder("arms", gravity=(0, 0, 0))
+    bar = kt.model.Shape("capsule", (0.02, 0.3), kt.Placement.at((0, 0, 0.2)))
+    rod = kt.Inertia.box(1.0, (0.05, 0.05, 0.4), center=(0, 0, 0.2))
+    for name, x in (("left", -0.1), ("right", 0.1)):
+        arm = build.world.revolute(f"{name}_joint", axis="y", at=(x, 0, 0)).body(name, rod, [bar])
+        arm.revolute(f"{name}_elbow", axis="y", at=(0, 0, 0.4)).body(f"{name}_fore", rod, [bar])
+    arms = build.build()
+    found = {(pair.body, pair.other) for pair in kt.simulation.body_pairs(arms)}
+    crossing = {(a, b) for a in ("left", "left_fore") for b in ("right", "right_fore")}
+    assert found == crossing
+    free = kt.Stepper(arms, stops=False)
+    stepper = kt.Stepper(arms, stops=False, pairs=kt.simulation.body_pairs(arms))
+    for each in (free, stepper):
+        each.reset(np.zeros(4), [1.0, 0.0, -1.0, 0.0])
+        each.step(times=500)
+    assert free.q[0] > 0.7
+    assert stepper.contact.gap.min() > -1e-4 and stepper.q[0] < 0.7
+    assert "left/right" in stepper.contact.names
+
+
+def test_simulations_over_rigid_ground_are_steps():
+    """The result has forces on every foot, an audit, and joints within their limits."""
+    mechanism, pose, kp, kd = standing()["quadruped, 4 points"]
+    rigid = kt.Ground(kt.simulation.Soil(friction=0.8), normal=(0, 0, 1), contact="rigid")
+    pose[2] = on_the_ground(mechanism, pose, kp, kd).q[2]
+    law = kt.control.PD(pose, kp=kp, kd=kd)
+    result = kt.simulate(mechanism, pose, duration=1.0, controller=law, ground=rigid, times=11)
+    stepper = kt.Stepper(mechanism, 0.002, ground=rigid, controller=law)
+    stepper.reset(pose)
+    stepper.step(times=500)
+    assert np.array_equal(result.q.values[-1], stepper.q)
+    assert result.ground_force.values[-1].sum(axis=0) == pytest.approx(
+        [0, 0, mechanism.mass * G], rel=1e-2, abs=1.0
+    )
+    assert (result.touching.values[-1]).all() and all(check.passed for check in result.audit.values())
+    hold = kt.inverse_dynamics(
+        mechanism, stepper.q, np.zeros(18), np.zeros(18), wrenches=_on_feet(mechanism, stepper)
+    )
+    assert np.abs(hold - stepper.effort)[6:].max() < 0.5
+    accepted = []
+    for expected, others in (
+        ("no loads", {"loads": [kt.Wrench("trunk", (1, 0, 0))]}),
+        ("no step, method", {"method": "rk4", "step": 1e-3}),
+        ("no stop_at", {"stop_at": "touch_down"}),
+        ("max_step", {"max_step": -1.0}),
+        ("not both", {"torque": lambda t, q, qd: 0 * q}),
+        ("not a table", {"torque": ([0.0, 1.0], np.zeros((2, 18)))}),
+    ):
+        try:
+            kt.simulate(mechanism, pose, controller=law, ground=rigid, **others)
+            accepted.append(expected)
+        except kt.KinetreeError as error:
+            if expected not in str(error):
+                accepted.append((expected, str(error)))
+    assert not accepted
+    with pytest.raises(kt.KinetreeError, match="rigid contact"):
+        kt.simulation.Simulator(mechanism, ground=rigid).run(pose)
+
+
+def _on_feet(mechanism, stepper):
+    """The forces on the contact points as wrenches."""
+    points = {point.name: point for point in mechanism.contact_points}
+    return [
+        kt.Wrench(points[name].body, force, point=points[name].position)
+        for name, force in zip(stepper.contact.names, stepper.contact.force, strict=True)
+    ]
+
+
 def test_bad_input_is_refused_before_any_work():
     arm, nan = kt.zoo.two_link(), float("nan")
     stepper = kt.Stepper(arm, batch=3)
@@ -356,6 +499,9 @@ def test_bad_input_is_refused_before_any_work():
         ("coordinates", lambda: kt.Stepper(arm, coordinates="euler")),  # type: ignore[arg-type]
         ("ground must be", lambda: kt.Stepper(arm, ground=1.0)),  # type: ignore[arg-type]
         ("kp must be >= 0", lambda: kt.Stepper(arm, kp=-1.0)),
+        ("unknown body 'nose'", lambda: kt.Stepper(arm, pairs=[("nose", "link1")])),
+        ("has no sphere or capsule", lambda: kt.Stepper(arm, pairs=[arm.body_names[:2]])),
+        ("pairs must be", lambda: kt.Stepper(arm, pairs=["link1"])),  # type: ignore[list-item]
         ("closed loops", lambda: kt.Stepper(kt.zoo.four_bar())),
         ("joint 'joint2' in state 1", lambda: stepper.step([[0, 0], [0, nan], [0, 0]])),
         ("torque must have shape (2,) or (3, 2)", lambda: stepper.step(np.zeros((2, 2)))),

@@ -1,19 +1,19 @@
 """One contact with Coulomb friction, solved exactly: the impulse from the velocity without it.
 
-With the mobility G (3, 3) of the place and the velocity b that it had without this impulse l, the law is
-0 <= l_n _|_ u_n - target >= 0, |l_t| <= mu l_n, and l_t against u_t where it slides, with u = G l + b. Either
-it sticks, u = (target, 0, 0), or it is open, or it slides: then (G^ + s 1) l_t = -c for one s > 0, with
-Schur's complement G^ = G_tt - G_tn G_nt / G_nn and c = b_t + G_tn l_n0, l_n0 = (target - b_n) / G_nn, and s
-follows from |l_t| = mu l_n.
+With the mobility G (3, 3) of the place and the velocity b that it had without this impulse lam, the law is
+0 <= lam_n _|_ u_n - target >= 0, |lam_t| <= mu lam_n, and lam_t against u_t where it slides, u = G lam + b.
+Either it sticks, u = (target, 0, 0), or it is open, or it slides: then (G^ + s 1) lam_t = -c for one s > 0,
+with Schur's complement G^ = G_tt - G_tn G_nt / G_nn and c = b_t + G_tn k, k = (target - b_n) / G_nn, and s
+follows from |lam_t| = mu lam_n.
 """
 
 from kinetree.kernels.number import any_positive, lanewise, magnitude, square_root, where_less
 
 TINY = 1e-300
 SLIDES = 20  # steps of Newton's method for s at most
-CLOSE = 1e-14  # relative error of |l_t| = mu l_n at which s is found
+CLOSE = 1e-14  # relative error of |lam_t| = mu lam_n at which s is found
 RUBS = 1e-12  # friction below which there is none
-LEAST = 1e-3  # of l_n without friction that is left of it while s is sought
+LEAST = 1e-3  # of lam_n without friction that is left of it while s is sought
 
 
 @lanewise
@@ -50,37 +50,37 @@ def inverse_mobility(G):
 
 
 @lanewise
-def projected(l, u, target, mu, size):
-    """The impulse that a step against the velocity and the law's projection make of l."""
+def projected(lam, u, target, mu, size):
+    """The impulse that a step against the velocity and the law's projection make of lam."""
     k = 1.0 / size
-    n = larger(l[0] - (u[0] - target) * k, 0.0)
-    x, y = l[1] - u[1] * k, l[2] - u[2] * k
+    n = larger(lam[0] - (u[0] - target) * k, 0.0)
+    x, y = lam[1] - u[1] * k, lam[2] - u[2] * k
     f = smaller(mu * n / (square_root(x * x + y * y) + TINY), 1.0)
     return n, x * f, y * f
 
 
 @lanewise
-def sticking_or_open(l, G, I, u, target, mu):
+def sticking_or_open(lam, G, H, u, target, mu):
     """The impulse that makes it stick; whether friction suffices, and whether it is open instead."""
     e = target - u[0]
-    n = l[0] + I[0] * e - I[1] * u[1] - I[2] * u[2]
-    x = l[1] + I[1] * e - I[3] * u[1] - I[4] * u[2]
-    y = l[2] + I[2] * e - I[4] * u[1] - I[5] * u[2]
+    n = lam[0] + H[0] * e - H[1] * u[1] - H[2] * u[2]
+    x = lam[1] + H[1] * e - H[3] * u[1] - H[4] * u[2]
+    y = lam[2] + H[2] * e - H[4] * u[1] - H[5] * u[2]
     limit = mu * n
     sticks = where_less(n, 0.0, 0.0, where_less(limit * limit, x * x + y * y, 0.0, 1.0))
-    push = target - (u[0] - (G[0] * l[0] + G[1] * l[1] + G[2] * l[2]))
+    push = target - (u[0] - (G[0] * lam[0] + G[1] * lam[1] + G[2] * lam[2]))
     is_open = where_less(0.0, push, 0.0, 1.0)
     return (n, x, y), sticks, is_open, push
 
 
 @lanewise
-def sliding(l, G, u, push, mu, others):
+def sliding(lam, G, u, push, mu, others):
     """The impulse of a contact that slides; ``others`` is 1 where it does not."""
-    bt = u[1] - (G[1] * l[0] + G[3] * l[1] + G[4] * l[2])
-    bu = u[2] - (G[2] * l[0] + G[4] * l[1] + G[5] * l[2])
+    free_t = u[1] - (G[1] * lam[0] + G[3] * lam[1] + G[4] * lam[2])
+    free_u = u[2] - (G[2] * lam[0] + G[4] * lam[1] + G[5] * lam[2])
     inverse = 1.0 / G[0]
     p, q, r = G[3] - G[1] * G[1] * inverse, G[4] - G[1] * G[2] * inverse, G[5] - G[2] * G[2] * inverse
-    ct, cu = bt + G[1] * push * inverse, bu + G[2] * push * inverse
+    ct, cu = free_t + G[1] * push * inverse, free_u + G[2] * push * inverse
     most = larger(push, TINY)
     s = square_root(ct * ct + cu * cu) * G[0] / (mu * most + TINY)
     n, x, y = push, ct, cu
@@ -105,13 +105,13 @@ def sliding(l, G, u, push, mu, others):
 
 
 @lanewise
-def one_contact(l, G, I, u, target, mu):
+def one_contact(lam, G, H, u, target, mu):
     """The impulse of one contact that obeys the law exactly, if all others keep theirs."""
-    stuck, sticks, is_open, push = sticking_or_open(l, G, I, u, target, mu)
+    stuck, sticks, is_open, push = sticking_or_open(lam, G, H, u, target, mu)
     n, x, y = stuck
     others = larger(sticks, is_open)
     if any_positive(1.0 - others):
-        sn, sx, sy = sliding(l, G, u, push, mu, others)
+        sn, sx, sy = sliding(lam, G, u, push, mu, others)
         rubs = where_less(RUBS, mu, 1.0, 0.0)
         sn = chosen(rubs, sn, push / G[0])
         sx, sy = chosen(rubs, sx, 0.0), chosen(rubs, sy, 0.0)
@@ -121,26 +121,26 @@ def one_contact(l, G, I, u, target, mu):
 
 
 @lanewise
-def plain_step(l, G, u, target, mu):
+def plain_step(lam, G, u, target, mu):
     """One projected step, normal first: slow, but not caught where normal and tangent couple strongly."""
-    n = larger(l[0] + (target - u[0]) / G[0], 0.0)
-    dn = n - l[0]
+    n = larger(lam[0] + (target - u[0]) / G[0], 0.0)
+    dn = n - lam[0]
     ut, uu = u[1] + G[1] * dn, u[2] + G[2] * dn
     h = 0.5 * (G[3] - G[5])
     k = 1.0 / (0.5 * (G[3] + G[5]) + square_root(h * h + G[4] * G[4]))
-    x, y = l[1] - ut * k, l[2] - uu * k
+    x, y = lam[1] - ut * k, lam[2] - uu * k
     f = smaller(mu * n / (square_root(x * x + y * y) + TINY), 1.0)
     return n, x * f, y * f
 
 
 @lanewise
-def law_slope(l, u, target, mu, r):
-    """How far the projection of l - r (u - target) is from l, and C = -d(projection)/du.
+def law_slope(lam, u, target, mu, r):
+    """How far the projection of lam - r (u - target) is from lam, and C = -d(projection)/du.
 
     C = ((nn, 0, 0), (tn, tt, tu), (un, tu, uu)): friction depends on the normal velocity, not the reverse.
     """
-    n = larger(l[0] - r * (u[0] - target), 0.0)
-    x, y = l[1] - r * u[1], l[2] - r * u[2]
+    n = larger(lam[0] - r * (u[0] - target), 0.0)
+    x, y = lam[1] - r * u[1], lam[2] - r * u[2]
     size = square_root(x * x + y * y) + TINY
     f = mu * n / size
     on, stick = where_less(0.0, n, 1.0, 0.0), where_less(f, 1.0, 0.0, 1.0)
@@ -156,4 +156,4 @@ def law_slope(l, u, target, mu, r):
         -turned * ax * ay,
         held + turned * (1.0 - ay * ay),
     )
-    return (n - l[0], x * f - l[1], y * f - l[2]), C
+    return (n - lam[0], x * f - lam[1], y * f - lam[2]), C

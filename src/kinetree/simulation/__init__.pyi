@@ -13,8 +13,10 @@ from .settings import Stops as Stops
 from .settings import Trigger as Trigger
 from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator
-from .warned import AccuracyWarning as AccuracyWarning
-from .warned import VerdictWarning as VerdictWarning
+from .step_pairs import BodyPair as BodyPair
+from .step_pairs import body_pairs as body_pairs
 from .stepper import StepAudit as StepAudit
 from .stepper import StepContact as StepContact
 from .stepper import Stepper as Stepper
+from .warned import AccuracyWarning as AccuracyWarning
+from .warned import VerdictWarning as VerdictWarning

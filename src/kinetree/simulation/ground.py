@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,8 @@ from kinetree.model.floor import plane_frame
 from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
 
+ContactKind = Literal["soil", "rigid"]
+CONTACTS: tuple[ContactKind, ...] = ("soil", "rigid")
 SINKING = 2e-3  # m: how deep the weight of a mechanism rests in firm soil on one point
 CREEP = 1e-3  # m/s: how fast a point slips there that the weight pushes along
 
@@ -124,7 +126,9 @@ class Ground:
     ``points`` names the contact points that can touch, by default all. ``terrain`` are heights above the
     plane (:class:`HeightField`): depth and force of a contact point are along the normal of the surface at
     its nearest point to the contact point, or to the sphere or ellipsoid around it; regions then have soils
-    but no heights.
+    but no heights. ``contact``: "soil" has the forces of its law; with "rigid", for
+    :func:`kinetree.simulate` and :class:`kinetree.Stepper`, nothing sinks in, friction sticks, and joints
+    stop at their limits.
 
     >>> Ground(normal=(0.1, 0, 1), soil=Soil(stiffness=1e4)).regions
     ()
@@ -137,8 +141,11 @@ class Ground:
     regions: Sequence[Region] = ()
     points: Sequence[str] | None = None
     terrain: HeightField | None = None
+    contact: ContactKind = "soil"
 
     def __post_init__(self) -> None:
+        if self.contact not in CONTACTS:
+            raise InputError(unknown_name("contact of the ground", self.contact, CONTACTS))
         object.__setattr__(self, "origin", tuple(vector(self.origin, 3, "origin of the ground").tolist()))
         for name in ("normal", "forward"):
             if getattr(self, name) is not None:
@@ -241,14 +248,19 @@ class Ground:
         """The settings as plain numbers and strings."""
         up, ahead, _ = self.frame(mechanism)
         terrain = {} if self.terrain is None else {"terrain": _stated(self.terrain)}
-        return terrain | {
-            "origin": list(self.origin),  # type: ignore[arg-type]
-            "normal": up.tolist(),
-            "forward": ahead.tolist(),
-            "points": list(self.contact_names(mechanism)),
-            "soil": asdict(self.soil) | self.soil.columns(mechanism),
-            "regions": [_described(region, mechanism) for region in self.regions],
-        }
+        rigid = {} if self.contact == "soil" else {"contact": self.contact}
+        return (
+            terrain
+            | rigid
+            | {
+                "origin": list(self.origin),  # type: ignore[arg-type]
+                "normal": up.tolist(),
+                "forward": ahead.tolist(),
+                "points": list(self.contact_names(mechanism)),
+                "soil": asdict(self.soil) | self.soil.columns(mechanism),
+                "regions": [_described(region, mechanism) for region in self.regions],
+            }
+        )
 
 
 def _stated(field: HeightField) -> dict[str, Any]:

@@ -63,6 +63,8 @@ def new_system(
 ) -> System:
     """A mechanism with everything that acts on it; ``varied`` if its numbers differ from lane to lane."""
     _check_kinds(around, events)
+    if around.ground is not None and around.ground.contact != "soil":
+        raise InputError("rigid contact of the ground is for kt.simulate and kt.Stepper; use contact='soil'")
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
     if options.baumgarte is not None and not mechanism.loops:

@@ -36,9 +36,11 @@ from kinetree.simulation.settings import (
     SettingsKeywords,
     Trigger,
     positive,
+    read_settings,
     takes_settings,
 )
 from kinetree.simulation.step_check import check_step
+from kinetree.simulation.step_record import simulate_steps
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import check_beginning
@@ -76,7 +78,8 @@ def simulate(
     dictionary from names of joints, including driven cut joints, to numbers, tables (times, values), a PD of
     one coordinate or functions of (t, q, qd); ``controller``: one of :mod:`kinetree.control`, including
     prescribed joints (:class:`kinetree.control.Prescribed`), or such a function; ``torque`` may be given in
-    addition for cut joints. ``ground`` is what the contact points touch.
+    addition for cut joints. ``ground`` is what the contact points touch; with ``contact="rigid"``
+    the motion is that of a :class:`kinetree.Stepper` with steps of ``max_step``, by default 2 ms.
 
     ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument: ``loads``,
     ``times`` of the output, ``method``, ``rtol``, ``atol``, ``step``, ``max_step``, ``stops``,
@@ -100,6 +103,10 @@ def simulate(
     >>> fall.q.shape, fall.audit["energy_balance"].passed
     ((201, 4), True)
     """
+    if isinstance(ground, Ground) and ground.contact == "rigid":
+        refused = {"events": events, "stop_at": stop_at, "reactions": reactions}
+        given, start = read_settings(simulate, settings, keywords), checked_start(mechanism, q0, qd0)
+        return simulate_steps(mechanism, start, duration, (torque, controller), ground, given, refused)
     scenario = Scenario.read(
         simulate,
         mechanism,

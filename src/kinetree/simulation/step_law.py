@@ -36,7 +36,8 @@ class StepLaw:
             return cls(torque=controller, acts=True)
         if not hasattr(controller, "torque"):
             raise InputError(
-                f"controller must be one of kinetree.control or a function of (t, q, qd), got {shown(controller)}"
+                "controller must be one of kinetree.control or a function of (t, q, qd), "
+                f"got {shown(controller)}"
             )
         if controller.integrates(mechanism):
             raise InputError(f"Stepper does not support integral gains, {type(controller).__name__} has some")

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
 from kinetree.algebra.rotation import rotation_to_axis
+from kinetree.kernels.capsules import PAIR
 from kinetree.kernels.ground import PLANE, POINT, SOUGHT
-from kinetree.kernels.layout import layout_rows
+from kinetree.kernels.layout import Layout, layout_rows
 from kinetree.kernels.model_table import n_pairs, tree_table
 from kinetree.kernels.number import LANES
 from kinetree.kernels.stepping import ALONE, BALL, CARRIER, INNER, JOINT, MOVING
@@ -37,6 +39,7 @@ from kinetree.simulation.compiled.step_memory import (
 from kinetree.simulation.compiled.terrain import terrain_numbers
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.setup import point_rows
+from kinetree.simulation.step_pairs import BodyPair, read_pairs
 
 LINE = 8  # numbers of a cache line, on which every part begins
 
@@ -72,6 +75,7 @@ class StepTables:
     settings: dict[str, float]
     counts: dict[str, int]
     stops: bool = True
+    pairs: tuple[BodyPair | tuple[str, str], ...] = ()
     tree: Tree = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,9 +111,9 @@ class StepTables:
         return tied
 
     @cached_property
-    def places(self) -> Array:
+    def places(self) -> NDArray[np.int64]:
         """Where the coordinate of each axis is; of the second and third of a ball that of its quaternion."""
-        at = np.arange(self.tree.n)
+        at = np.arange(self.tree.n, dtype=np.int64)
         for ball in self.balls:
             at[ball.axis : ball.axis + 3] = ball.at
             at[ball.axis + 3 :] += 1
@@ -138,8 +142,14 @@ class StepTables:
 
     @cached_property
     def contact_names(self) -> tuple[str, ...]:
-        """Names of all contacts."""
-        return () if self.ground is None else self.ground.contact_names(self.mechanism)
+        """Names of all contacts: points over the ground, then pairs of bodies."""
+        points = () if self.ground is None else self.ground.contact_names(self.mechanism)
+        return (*points, *self.pair_table[0])
+
+    @cached_property
+    def pair_table(self) -> tuple[tuple[str, ...], Array]:
+        """Names of contacts between bodies, and the table of them."""
+        return read_pairs(self.mechanism, self.pairs)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -185,7 +195,7 @@ class StepTables:
     @property
     def width(self) -> int:
         """Numbers of a state."""
-        return self.parts["state_gap"].stop
+        return int(self.parts["state_gap"].stop)
 
     # ---- memory -------------------------------------------------------------------------------------------
     def memory(self) -> Array:
@@ -209,6 +219,7 @@ class StepTables:
             "n": self.tree.n,
             "nq": self.nq,
             "n_points": len(self.point_table),
+            "n_pairs": len(self.pair_table[0]),
             "n_contacts": self.n_contacts,
             "n_rows": len(self.rows),
             "n_regions": 1 if self.ground is None else 1 + len(self.ground.regions),
@@ -233,6 +244,7 @@ class StepTables:
             "tree": tree_table(self.tree),
             "joints": self._joint_table(),
             **self._ground_sections(),
+            "bodies": self.pair_table[1] if self.pair_table[0] else 1,
             **links,
             "fill": fill,
             "reach": reach,
@@ -283,12 +295,17 @@ class StepTables:
         return layout_rows(JOINT, n, role=role, at=at, B=B.reshape(n, 9), C=C.reshape(n, 9))
 
     def _chains(self) -> list[tuple[list[int], dict[int, float]]]:
-        """Axes and shares of all contacts."""
-        if not len(self.point_table):
-            return []
-        axes = self.point_table.view(np.int64)[:, POINT.places["axis"][0]]
-        chains = [self.chain(int(a)) for a in axes]
-        return [(chain, dict.fromkeys(chain, 1.0)) for chain in chains]
+        """Axes and shares of all contacts; what two bodies have in common moves both alike."""
+        found = []
+        for axis in _integers(self.point_table, POINT, "axis"):
+            chain = self.chain(axis)
+            found.append((chain, dict.fromkeys(chain, 1.0)))
+        table = self.pair_table[1]
+        for a, b in zip(_integers(table, PAIR, "a"), _integers(table, PAIR, "b"), strict=True):
+            first, second = set(self.chain(a)), set(self.chain(b))
+            share = dict.fromkeys(first - second, 1.0) | dict.fromkeys(second - first, -1.0)
+            found.append((self.chain(a, b), share))
+        return found
 
     def _links(self) -> dict[str, Array]:
         """Chains of contacts and rows, one after the other, and the tables that point to them."""
@@ -340,7 +357,14 @@ class StepTables:
 
     def _couplings(self) -> Sequence[list[int]]:
         """Chains that join axes of which none carries the other."""
-        return [self.chain(*row.shares) for row in self.rows if len(row.shares) > 1]
+        rows = [self.chain(*row.shares) for row in self.rows if len(row.shares) > 1]
+        return rows + [chain for chain, _ in self._chains()[len(self.point_table) :]]
+
+
+def _integers(table: Array, layout: Layout, name: str) -> list[int]:
+    """A column of integers of a table."""
+    found: list[int] = table.view(np.int64)[:, layout.places[name][0]].tolist() if len(table) else []
+    return found
 
 
 def _rounded(size: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ from kinetree.simulation.compiled.stepping import step_states, unused
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import Doors
 from kinetree.simulation.step_law import StepLaw
+from kinetree.simulation.step_pairs import BodyPair
 from kinetree.simulation.step_tables import StepTables
 from kinetree.state import Coordinates, coordinates
 
@@ -43,7 +44,7 @@ CAUSES = {
 }
 PRESET = {
     "tolerance": 5e-11,
-    "slope": 0.5,
+    "slope": 0.25,
     "push": 0.2,
     "turn_push": 1.0,
     "margin": 0.01,
@@ -58,10 +59,16 @@ CoordinatesKind = Literal["mechanism", "quaternion"]
 
 @dataclass(frozen=True, eq=False)
 class StepContact:
-    """Forces of the ground on the contact points: views of the memory of a `Stepper`.
+    """Forces of contacts: views of the memory of a `Stepper`.
 
-    ``names`` of the points; ``force`` (..., points, 3) in the world (N), mean over the last step; ``gap``
-    (..., points) above the ground (m) at mid step, negative inside.
+    ``names`` of the contacts: points over the ground, and pairs of bodies, "body/other". ``force``
+    (..., contacts, 3) in the world (N), mean over the last step, on the first body of a pair; ``gap``
+    (..., contacts) above the ground or between bodies (m) at mid step, negative inside.
+
+    >>> import kinetree as kt
+    >>> robot = kt.Stepper(kt.zoo.spatial_biped(), ground=kt.Ground(normal=(0, 0, 1)))
+    >>> robot.contact.names[:2], robot.contact.force.shape
+    (('toe1_left', 'toe1_right'), (18, 3))
     """
 
     names: tuple[str, ...]
@@ -77,6 +84,12 @@ class StepAudit:
     were from the law of Coulomb. ``unsolved``: steps with a residual above 1e-3 m/s. ``depth`` (m): deepest
     contact. ``gain`` (J): the largest energy that contacts and stops added in a step. ``cause``: 0, or why a
     state stands still, see ``failures``.
+
+    >>> import kinetree as kt
+    >>> arm = kt.Stepper(kt.zoo.two_link(), batch=2, stops=False)
+    >>> arm.step(torque=[[0.0, 0.0], [1e12, 0.0]], times=3)
+    >>> arm.audit().steps.tolist(), arm.audit().failures
+    ([3, 0], {1: 'a rate beyond 1e6 rad/s or m/s'})
     """
 
     steps: NDArray[np.int64]
@@ -99,9 +112,10 @@ class Stepper:
     Contacts are rigid, with Coulomb friction that sticks, and solved at the level of velocities; joints stop
     at their limits (``stops``), and dry friction holds them. ``batch`` is the number of states, None for a
     single one without a batch axis. ``kp`` and ``kd`` are gains of servos, which act at the end of a step and
-    so are stable however stiff. Free and ball joints are unit quaternions inside; ``coordinates`` says how
-    ``q`` and ``qd`` show them: as the mechanism does, or "quaternion": (w, x, y, z) in place of three angles,
-    and the angular velocity in body axes.
+    so are stable however stiff. ``pairs`` of bodies (:class:`kinetree.simulation.BodyPair`, or names) may
+    touch by their spheres and capsules, see :func:`kinetree.simulation.body_pairs`. Free and ball joints are
+    unit quaternions inside; ``coordinates`` says how ``q`` and ``qd`` show them: as the mechanism does, or
+    "quaternion": (w, x, y, z) in place of three angles, and the angular velocity in body axes.
 
     >>> import kinetree as kt
     >>> arm = kt.Stepper(kt.zoo.two_link(), dt=0.001, batch=8)
@@ -124,6 +138,7 @@ class Stepper:
         stops: bool = True,
         restitution: float = 0.0,
         controller: Any = None,
+        pairs: Iterable[BodyPair | tuple[str, str]] = (),
         threads: int | None = None,
     ) -> None:
         self.mechanism = expect_mechanism(mechanism)
@@ -139,7 +154,7 @@ class Stepper:
         _check_supported(mechanism)
         half = 0.5 * self.dt if BUDGET["midpoint"] else self.dt
         settings = {**PRESET, "dt": self.dt, "half": half, "restitution": bounce}
-        self._tables = tables = StepTables(mechanism, ground, settings, BUDGET, bool(stops))
+        self._tables = tables = StepTables(mechanism, ground, settings, BUDGET, bool(stops), tuple(pairs))
         self.coordinates, self.threads = coordinates, threads
         self._doors = Doors(tables)
         count = self.batch or 1
@@ -151,6 +166,7 @@ class Stepper:
         self._ranges = Ranges(step_states(), unused(), tables.memory, LANES)
         self._view = (np.zeros((count, n)), np.zeros((count, n)))  # coordinates of all axes as last shown
         self._fresh, self._seen = False, self._view
+        self._none = np.zeros((count, mechanism.n_dof))  # no torques
         self._held: Array | None = None  # torques of a controller between its samples
         self._law = StepLaw.read(mechanism, controller, self.dt)
         servo = self._law.servo
@@ -163,11 +179,11 @@ class Stepper:
         self._audit[count:, CAUSE] = IDLE
         self._place(*self._inside(None, None, count), np.arange(count))
 
-    # ---- states ---------------------------------------------------------------------------------------------
+    # ---- states ----------------------------------------------------------------------------------------
     def reset(
         self, q: Coordinates | None = None, qd: Coordinates | None = None, where: ArrayLike | None = None
     ) -> None:
-        """Start states anew at time 0: all of them, or those where a mask (batch,) is true.
+        """Start states again at time 0: all of them, or those where a mask (batch,) is true.
 
         q, qd: (n_dof,) for all, or (batch, n_dof), in this stepper's coordinates; zero unless given. An error
         leaves everything as it was.
@@ -184,6 +200,11 @@ class Stepper:
             depth, name = -float(gap[state, point]), self._tables.contact_names[point]
             self._state[:] = kept
             of = "" if self.batch is None else f" of state {state}"
+            if point >= len(self._tables.point_table):
+                raise InputError(
+                    f"the bodies of the pair '{name}'{of} would start {depth:.4g} m inside one another, "
+                    f"allowed are {INSIDE:g} m"
+                )
             raise InputError(
                 f"contact point '{name}'{of} would start {depth:.4g} m inside the ground, "
                 f"allowed are {INSIDE:g} m; start higher"
@@ -226,9 +247,7 @@ class Stepper:
         if not isinstance(times, int | np.integer) or isinstance(times, bool) or times < 1:
             raise InputError(f"times must be an integer of at least 1, got {shown(times)}")
         count = self.batch or 1
-        tau = np.zeros((count, self.mechanism.n_dof))
-        if torque is not None:
-            tau = self._per_state(torque, "torque", count)
+        tau = self._none if torque is None else self._per_state(torque, "torque", count)
         aim = None if target is None else self._per_state(target, "target", count)
         if aim is not None:
             self._set_target(aim)
@@ -267,15 +286,19 @@ class Stepper:
         self._target[: self.batch or 1] = self._doors.targets(self._on_axes(aim))
 
     def _set_torque(self, tau: Array) -> None:
-        count, given = self.batch or 1, self._spread(tau)
+        count = self.batch or 1
+        if tau is self._none:
+            self._torque[:] = 0.0
+            return
+        given = self._spread(tau)
         if self.coordinates == "mechanism" and self._doors.balls:
             given = self._doors.torques(self._state[:count, self._tables.parts["state_q"]], given)
         self._torque[:count] = given
 
-    # ---- what is seen ---------------------------------------------------------------------------------------
+    # ---- what is seen ----------------------------------------------------------------------------------
     @property
     def q(self) -> Array:
-        """Positions (batch, n_dof), or with quaternions; refreshed where read, memory of the stepper itself."""
+        """Positions (batch, n_dof), or with quaternions: memory of the stepper, refreshed when read."""
         return self._one(self._shown()[0])
 
     @property
@@ -299,6 +322,18 @@ class Stepper:
         return self._one(self._audit[: self.batch or 1, TIME])
 
     @property
+    def effort(self) -> Array:
+        """Torques and forces of the drives in the last step, (batch, n_dof), those of servos included."""
+        count, n, parts = self.batch or 1, self._tables.tree.n, self._tables.parts
+        x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
+        gains, alone = self._gains[:count], self._doors.alone
+        found = self._torque[:count] - gains[:, n:] * v
+        off = self._target[:count, alone] - x[:, self._doors.at]
+        found[:, alone] += gains[:, alone] * off
+        coupling = self.mechanism.tree.coupling
+        return self._one(found if coupling is None else found @ coupling.matrix)
+
+    @property
     def contact(self) -> StepContact:
         """Forces on the contact points, and how far these are from the ground."""
         count, parts, names = self.batch or 1, self._tables.parts, self._tables.contact_names
@@ -316,9 +351,10 @@ class Stepper:
 
     def __repr__(self) -> str:
         states = "one state" if self.batch is None else f"{self.batch} states"
-        return f"Stepper('{self.mechanism.name}': {states}, dt {self.dt:g} s, {self._tables.n_contacts} contacts)"
+        contacts = f"{self._tables.n_contacts} contacts"
+        return f"Stepper('{self.mechanism.name}': {states}, dt {self.dt:g} s, {contacts})"
 
-    # ---- helpers --------------------------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------------------
     def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
         if self.coordinates == "mechanism":
             return self.mechanism.joint_names
@@ -424,7 +460,7 @@ class Stepper:
         return self._seen
 
     def _set_gains(self, kp: Any, kd: Any) -> None:
-        n, tree = self.mechanism.n_dof, self.mechanism.tree
+        tree = self.mechanism.tree
         for name, gain, first in (("kp", kp, 0), ("kd", kd, tree.n)):
             if isinstance(gain, Mapping) or np.ndim(gain) > 0:
                 given = self._spread(self._per_state(gain, name, self.batch or 1))
@@ -439,7 +475,8 @@ class Stepper:
 
 def _floating(mechanism: Mechanism) -> list[int]:
     """The axes of free joints, which no servo drives."""
-    found, axis = [], 0
+    found: list[int] = []
+    axis = 0
     for link in mechanism.links:
         n = link.joint.n_dof
         if n == 6:

@@ -1,9 +1,10 @@
 """The impulses of a step: sweeps over contacts and rows of joints, then Newton's method on the exact law.
 
-With A = U D U^T, z = D^1/2 U^T v and Y = D^-1/2 U^-1 J^T, speeds along a row are J v = Y . z and an impulse l
-changes z by Y l; Y is zero but for the axes that carry the row. Newton's method on l = P(l - r (u - target))
-needs (1 + sum Y C Y^T) dz, which has the sparsity of the mass matrix where nothing but the ground is
-touched, and is not symmetric where contacts slide. All that is done in a lane depends on that lane alone.
+With A = U D U^T, z = D^1/2 U^T v and Y = D^-1/2 U^-1 J^T, speeds along a row are J v = Y . z and an impulse
+lam changes z by Y lam; Y is zero but for the axes that carry the row. Newton's method on lam =
+P(lam - r (u - target)) needs (1 + sum Y C Y^T) dz, which has the sparsity of the mass matrix where nothing
+but the ground is touched, and is not symmetric where contacts slide. All that is done in a lane depends on
+that lane alone.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def speed_of(links, chain, y, first, count, z):
 
 
 @inline
-def is_open(links, chain, y, first, count, z, l, target):
+def is_open(links, chain, y, first, count, z, lam, target):
     """Whether a contact is open in all lanes and stays so: no impulse, and it does not approach too fast."""
-    n = l[0]
+    n = lam[0]
     speed = 0.0 * target
     for e in range(count):
         speed = speed + y.y[first + e][0] * z.x[links.axis[chain + e]]
@@ -88,21 +89,21 @@ def sweep(memory, head, count, n_rows, turn, live, plain):
     for m in range(count):
         k = active.k[m] if turn % 2 == 0 else active.k[count - 1 - m]
         chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
-        l, target, mu = contacts.l[k], contacts.target[k], contacts.mu[k]
-        if is_open(links, chain, y, first, size, z, l, target):
+        lam, target, mu = contacts.lam[k], contacts.target[k], contacts.mu[k]
+        if is_open(links, chain, y, first, size, z, lam, target):
             continue
         u, G = speed_of(links, chain, y, first, size, z), contacts.G[k]
-        new = one_contact(l, G, contacts.I[k], u, target, mu)
+        new = one_contact(lam, G, contacts.I[k], u, target, mu)
         if mixed:
-            other = plain_step(l, G, u, target, mu)
+            other = plain_step(lam, G, u, target, mu)
             new = (
                 chosen(plain, other[0], new[0]),
                 chosen(plain, other[1], new[1]),
                 chosen(plain, other[2], new[2]),
             )
-        new = chosen(live, new[0], l[0]), chosen(live, new[1], l[1]), chosen(live, new[2], l[2])
-        contacts.l[k] = new
-        act(links, chain, y, first, size, z, (new[0] - l[0], new[1] - l[1], new[2] - l[2]))
+        new = chosen(live, new[0], lam[0]), chosen(live, new[1], lam[1]), chosen(live, new[2], lam[2])
+        contacts.lam[k] = new
+        act(links, chain, y, first, size, z, (new[0] - lam[0], new[1] - lam[1], new[2] - lam[2]))
     sweep_rows(memory, head, n_rows, live)
 
 
@@ -115,16 +116,16 @@ def sweep_rows(memory, head, n_rows, live):
     for m in range(n_rows):
         r = near.k[m]
         chain, first, size = table.start[r], table.first[r], table.length[r]
-        u, l = row_speed(links, chain, y, first, size, z), rows.l[r]
-        new = smaller(larger(l + (rows.target[r] - u) / rows.g[r], rows.low[r]), rows.high[r])
-        new = chosen(live, new, l)
-        rows.l[r] = new
-        row_act(links, chain, y, first, size, z, new - l)
+        u, lam = row_speed(links, chain, y, first, size, z), rows.lam[r]
+        new = smaller(larger(lam + (rows.target[r] - u) / rows.g[r], rows.low[r]), rows.high[r])
+        new = chosen(live, new, lam)
+        rows.lam[r] = new
+        row_act(links, chain, y, first, size, z, new - lam)
 
 
 @part
 def residual(memory, head, count, n_rows):
-    """How far the impulses are from the law, in m/s: the largest change by a projected step, times mobility."""
+    """How far the impulses are from the law (m/s): the largest change by a projected step, times mobility."""
     links, candidates = (
         fields(memory, LINK, 1, head.links[0]),
         fields(memory, CANDIDATE, 1, head.candidates[0]),
@@ -135,13 +136,13 @@ def residual(memory, head, count, n_rows):
     worst = 0.0 * z.x[0]
     for m in range(count):
         k = active.k[m]
-        l, size, target = contacts.l[k], contacts.size[k], contacts.target[k]
+        lam, size, target = contacts.lam[k], contacts.size[k], contacts.target[k]
         chain, first, length = candidates.start[k], candidates.first[k], candidates.length[k]
-        if is_open(links, chain, y, first, length, z, l, target):
+        if is_open(links, chain, y, first, length, z, lam, target):
             continue
         u = speed_of(links, chain, y, first, length, z)
-        n, x, t = projected(l, u, contacts.target[k], contacts.mu[k], size)
-        a, b, c = n - l[0], x - l[1], t - l[2]
+        n, x, t = projected(lam, u, contacts.target[k], contacts.mu[k], size)
+        a, b, c = n - lam[0], x - lam[1], t - lam[2]
         off = square_root(a * a + b * b + c * c) * size
         worst = where_less(off, worst, worst, off)
     table, rows = (
@@ -151,9 +152,9 @@ def residual(memory, head, count, n_rows):
     row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
     for m in range(n_rows):
         r = near.k[m]
-        u, l = row_speed(links, table.start[r], row_y, table.first[r], table.length[r], z), rows.l[r]
-        new = smaller(larger(l + (rows.target[r] - u) / rows.g[r], rows.low[r]), rows.high[r])
-        off = magnitude(new - l) * rows.g[r]
+        u, lam = row_speed(links, table.start[r], row_y, table.first[r], table.length[r], z), rows.lam[r]
+        new = smaller(larger(lam + (rows.target[r] - u) / rows.g[r], rows.low[r]), rows.high[r])
+        off = magnitude(new - lam) * rows.g[r]
         worst = where_less(off, worst, worst, off)
     return worst
 
@@ -170,9 +171,9 @@ def keep(memory, head, n, count, n_rows):
     for i in range(n):
         old.x[i] = z.x[i]
     for m in range(count):
-        contacts.old[active.k[m]] = contacts.l[active.k[m]]
+        contacts.old[active.k[m]] = contacts.lam[active.k[m]]
     for m in range(n_rows):
-        rows.old[near.k[m]] = rows.l[near.k[m]]
+        rows.old[near.k[m]] = rows.lam[near.k[m]]
 
 
 @inline
@@ -188,11 +189,15 @@ def go_back(memory, head, n, count, n_rows, better):
         z.x[i] = chosen(better, z.x[i], old.x[i])
     for m in range(count):
         k = active.k[m]
-        l, o = contacts.l[k], contacts.old[k]
-        contacts.l[k] = chosen(better, l[0], o[0]), chosen(better, l[1], o[1]), chosen(better, l[2], o[2])
+        lam, o = contacts.lam[k], contacts.old[k]
+        contacts.lam[k] = (
+            chosen(better, lam[0], o[0]),
+            chosen(better, lam[1], o[1]),
+            chosen(better, lam[2], o[2]),
+        )
     for m in range(n_rows):
         r = near.k[m]
-        rows.l[r] = chosen(better, rows.l[r], rows.old[r])
+        rows.lam[r] = chosen(better, rows.lam[r], rows.old[r])
 
 
 @part
@@ -220,14 +225,14 @@ def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     for m in range(count):
         k = active.k[m]
         chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
-        l, target = contacts.l[k], contacts.target[k]
+        lam, target = contacts.lam[k], contacts.target[k]
         pushed.k[m] = 1
-        if is_open(links, chain, y, first, size, z, l, target):
+        if is_open(links, chain, y, first, size, z, lam, target):
             pushed.k[m] = 0
             continue
         u = speed_of(links, chain, y, first, size, z)
         r = stiffness / contacts.size[k]
-        d, C = law_slope(contacts.l[k], u, contacts.target[k], contacts.mu[k], r)
+        d, C = law_slope(contacts.lam[k], u, contacts.target[k], contacts.mu[k], r)
         contacts.d[k], contacts.C[k] = d, C
         act(links, chain, y, first, size, b, d)
         for e in range(size):
@@ -251,10 +256,10 @@ def newton_system(memory, head, count, n_rows, n_touched, stiffness):
         k = near.k[m]
         chain, first, size = table.start[k], table.first[k], table.length[k]
         r = stiffness / rows.g[k]
-        free = rows.l[k] + r * (rows.target[k] - row_speed(links, chain, row_y, first, size, z))
+        free = rows.lam[k] + r * (rows.target[k] - row_speed(links, chain, row_y, first, size, z))
         new = smaller(larger(free, rows.low[k]), rows.high[k])
         inside = where_less(free, rows.high[k], where_less(rows.low[k], free, r, 0.0), 0.0)
-        rows.d[k], rows.C[k] = new - rows.l[k], inside
+        rows.d[k], rows.C[k] = new - rows.lam[k], inside
         row_act(links, chain, row_y, first, size, b, rows.d[k])
         for e in range(size):
             i, w = links.axis[chain + e] * n, row_y.x[first + e] * inside
@@ -308,14 +313,14 @@ def newton_apply(memory, head, count, n_rows):
             continue
         chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
         s = speed_of(links, chain, y, first, size, b)
-        l, d, C = contacts.l[k], contacts.d[k], contacts.C[k]
-        n = larger(l[0] + d[0] - C[0] * s[0], 0.0)
-        t = l[1] + d[1] - C[1] * s[0] - C[3] * s[1] - C[4] * s[2]
-        u = l[2] + d[2] - C[2] * s[0] - C[4] * s[1] - C[5] * s[2]
+        lam, d, C = contacts.lam[k], contacts.d[k], contacts.C[k]
+        n = larger(lam[0] + d[0] - C[0] * s[0], 0.0)
+        t = lam[1] + d[1] - C[1] * s[0] - C[3] * s[1] - C[4] * s[2]
+        u = lam[2] + d[2] - C[2] * s[0] - C[4] * s[1] - C[5] * s[2]
         f = smaller(contacts.mu[k] * n / (square_root(t * t + u * u) + 1e-300), 1.0)
         t, u = t * f, u * f
-        contacts.l[k] = n, t, u
-        act(links, chain, y, first, size, z, (n - l[0], t - l[1], u - l[2]))
+        contacts.lam[k] = n, t, u
+        act(links, chain, y, first, size, z, (n - lam[0], t - lam[1], u - lam[2]))
     table, rows = (
         fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
         fields(memory, BOUND_ROW, LANES, head.rows[0]),
@@ -324,15 +329,16 @@ def newton_apply(memory, head, count, n_rows):
     for m in range(n_rows):
         k = near.k[m]
         chain, first, size = table.start[k], table.first[k], table.length[k]
-        s, l = row_speed(links, chain, row_y, first, size, b), rows.l[k]
-        new = smaller(larger(l + rows.d[k] - rows.C[k] * s, rows.low[k]), rows.high[k])
-        rows.l[k] = new
-        row_act(links, chain, row_y, first, size, z, new - l)
+        s, lam = row_speed(links, chain, row_y, first, size, b), rows.lam[k]
+        new = smaller(larger(lam + rows.d[k] - rows.C[k] * s, rows.low[k]), rows.high[k])
+        rows.lam[k] = new
+        row_act(links, chain, row_y, first, size, z, new - lam)
 
 
 @part
-def newton_cycle(memory, head, count, n_rows, n_touched, turn, live, off, stiffness):
-    """A step of Newton's method and two sweeps, where they make the residual smaller; answers it, and where."""
+def newton_cycle(memory, head, counts, turn, live, off, stiffness):
+    """A step of Newton's method and two sweeps, where they make the residual smaller; it, and where."""
+    count, n_rows, n_touched = counts
     keep(memory, head, head.n[0], count, n_rows)
     newton_system(memory, head, count, n_rows, n_touched, stiffness)
     newton_solve(memory, head, n_touched)
@@ -352,7 +358,7 @@ def solve(memory, head, count, n_rows, n_touched, alive):
     The first cycles go on to the tolerance. States that are still off by more than ``loose`` get further
     ones, with ever more sweeps of projected steps, which find a way out where exact ones are caught.
     """
-    turn, late, none = 0, head.late[0], 0.0 * alive
+    turn, late, none, counts = 0, head.late[0], 0.0 * alive, (count, n_rows, n_touched)
     live, stiffness = alive, none + head.stiffness[0]
     for _ in range(head.sweeps[0]):
         sweep(memory, head, count, n_rows, turn, live, none)
@@ -362,7 +368,7 @@ def solve(memory, head, count, n_rows, n_touched, alive):
         live = where_less(head.tolerance[0] if cycle < late else head.loose[0], off, live, 0.0)
         if not any_positive(live):
             break
-        off, better = newton_cycle(memory, head, count, n_rows, n_touched, turn, live, off, stiffness)
+        off, better = newton_cycle(memory, head, counts, turn, live, off, stiffness)
         stiffness = chosen(better, smaller(GROWTH * stiffness, STIFFEST), larger(SHRINK * stiffness, SOFTEST))
         failed = where_less(head.tolerance[0], off, live - better, 0.0)
         if cycle >= late:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kinetree.engine.door import INTEGER, compiled_callback, inline, part
-from kinetree.engine.lanes import fields, row_at
+from kinetree.engine.lanes import fields
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
 from kinetree.kernels.axes import WORLD
+from kinetree.kernels.capsules import PAIR, pair_contact, pair_places
 from kinetree.kernels.coulomb import chosen, inverse_mobility, larger, smaller
 from kinetree.kernels.ground import (
     PLANE,
@@ -67,6 +66,7 @@ from kinetree.simulation.compiled.step_memory import (
 )
 from kinetree.simulation.compiled.terrain import planes_in_state
 
+NEAR = 0.2  # m: spheres around bodies that are nearer than this are looked at closely
 FAR = -1e30  # m/s: the target of what is too far away to touch
 SINGULAR = 1e-9  # share of its trace that makes a mobility regular: planar mechanisms have none across
 BLOWN, BROKEN = 1.0, 2.0  # causes: too fast, not a number
@@ -104,9 +104,9 @@ def load(memory, head, state, torque, target, gains):
         tau.x[i], aim.x[i], kp.x[i], kd.x[i] = torque[i], target[i], gains[i], gains[n + i]
     at = head.state_l[0]
     for k in range(head.n_contacts[0]):
-        contacts.l[k] = state[at + 3 * k], state[at + 3 * k + 1], state[at + 3 * k + 2]
+        contacts.lam[k] = state[at + 3 * k], state[at + 3 * k + 1], state[at + 3 * k + 2]
     for r in range(head.n_rows[0]):
-        rows.l[r] = state[head.state_row[0] + r]
+        rows.lam[r] = state[head.state_row[0] + r]
 
 
 @inline
@@ -123,21 +123,21 @@ def unload(memory, head, state):
         state[head.state_v[0] + i] = v.x[i]
     at, force, per = head.state_l[0], head.state_force[0], 1.0 / head.dt[0]
     for k in range(head.n_contacts[0]):
-        l, n, t, u = contacts.l[k], contacts.n[k], contacts.t[k], contacts.u[k]
-        touches = where_less(0.0, l[0], per, 0.0)
+        lam, n, t, u = contacts.lam[k], contacts.n[k], contacts.t[k], contacts.u[k]
+        touches = where_less(0.0, lam[0], per, 0.0)
         for c in range(3):
-            state[at + 3 * k + c] = l[c]
-            pull = touches * (l[0] * n[c] + l[1] * t[c] + l[2] * u[c])
-            state[force + 3 * k + c] = where_less(0.0, l[0], pull, 0.0)
+            state[at + 3 * k + c] = lam[c]
+            pull = touches * (lam[0] * n[c] + lam[1] * t[c] + lam[2] * u[c])
+            state[force + 3 * k + c] = where_less(0.0, lam[0], pull, 0.0)
         state[head.state_gap[0] + k] = contacts.gap[k]
     for r in range(head.n_rows[0]):
-        state[head.state_row[0] + r] = rows.l[r]
+        state[head.state_row[0] + r] = rows.lam[r]
 
 
 @part
 def ground_contacts(memory, head, friction):
     """Place, directions and target of all points over the ground."""
-    tree, joints, work, q, v = views(memory, head)
+    _, _, work, _, _ = views(memory, head)
     _lay_planes(memory, head, work)
     plane, points = fields(memory, PLANE, LANES, head.plane[0]), fields(memory, POINT, 1, head.points[0])
     regions, contacts = (
@@ -146,7 +146,7 @@ def ground_contacts(memory, head, friction):
     )
     for k in range(head.n_points[0]):
         j = plane_of(head, k)
-        a, r, u = point_motion(work, plane, points, k, j)
+        _, r, u = point_motion(work, plane, points, k, j)
         from_plane = sub(sub(r, work.p[WORLD]), plane.origin[j])
         x, y = place_on(plane, j, from_plane)
         height, _, _, _, _, _, _, mu, _ = ground_here(regions, head.n_regions[0], x, y)
@@ -155,6 +155,30 @@ def ground_contacts(memory, head, friction):
         contacts.gap[k] = dot(from_plane, plane.normal[j]) - height
         contacts.speed[k] = dot(u, plane.normal[j])
         contacts.mu[k] = own_friction(points, k, mu) * friction
+
+
+@part
+def pair_contacts(memory, head, friction):
+    """Place, directions and gap of all pairs of bodies; of those far apart in all lanes the gap alone."""
+    _, _, work, _, _ = views(memory, head)
+    bodies = fields(memory, PAIR, 1, head.bodies[0])
+    contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
+    for m in range(head.n_pairs[0]):
+        k = head.n_points[0] + m
+        places = pair_places(work, bodies, m)
+        d = sub(places[0], places[2])
+        apart = square_root(dot(d, d)) - bodies.bound[m]
+        none = 0.0 * apart
+        if any_positive(NEAR - apart):
+            n, t, u, place, gap, speed = pair_contact(work, bodies, m, places)
+            contacts.n[k], contacts.t[k], contacts.u[k], contacts.place[k] = n, t, u, place
+            contacts.gap[k] = where_less(apart, NEAR, gap, apart)
+            contacts.speed[k] = where_less(apart, NEAR, speed, none)
+        else:
+            contacts.gap[k], contacts.speed[k] = apart, none
+            axis = none + 1.0, none, none
+            contacts.n[k], contacts.t[k], contacts.u[k], contacts.place[k] = axis, axis, axis, axis
+        contacts.mu[k] = none + bodies.friction[m]
 
 
 @part
@@ -169,19 +193,20 @@ def choose_contacts(memory, head, alive):
         gap, speed = contacts.gap[k], contacts.speed[k]
         reach = head.margin[0] + where_less(speed, 0.0, -2.0 * dt * speed, 0.0)
         near = where_less(gap, reach, alive, 0.0)
-        l = contacts.l[k]
+        lam = contacts.lam[k]
         if any_positive(near):
             target = smaller(-head.slope[0] / dt * gap, head.push[0])
             if head.restitution[0] > 0.0:  # what will bounce is not braked before it hits
                 fast = where_less(speed, -head.bounce[0], 1.0, 0.0)
                 hits = where_less(0.0, gap + (dt - head.half[0]) * speed, 0.0, 1.0)
+                target = where_less(0.0, gap, smaller(target, -gap / head.half[0]), target)
                 target = chosen(fast, chosen(hits, -head.restitution[0] * speed, FAR), target)
             contacts.target[k] = chosen(near, target, FAR)
-            contacts.l[k] = chosen(near, l[0], 0.0), chosen(near, l[1], 0.0), chosen(near, l[2], 0.0)
+            contacts.lam[k] = chosen(near, lam[0], 0.0), chosen(near, lam[1], 0.0), chosen(near, lam[2], 0.0)
             active.k[count] = k
             count += 1
         else:
-            contacts.l[k] = 0.0 * speed, 0.0 * speed, 0.0 * speed
+            contacts.lam[k] = 0.0 * speed, 0.0 * speed, 0.0 * speed
     return count
 
 
@@ -212,7 +237,7 @@ def eliminate(tree, links, chain, count, pairs, inverse_root, column, y, first):
 @part
 def contact_rows(memory, head, count):
     """Y and the mobility of all contacts that count, and what their impulses of before do to z."""
-    tree, joints, work, q, v = views(memory, head)
+    tree, _, work, _, _ = views(memory, head)
     links, candidates = (
         fields(memory, LINK, 1, head.links[0]),
         fields(memory, CANDIDATE, 1, head.candidates[0]),
@@ -225,21 +250,21 @@ def contact_rows(memory, head, count):
     for m in range(count):
         k = active.k[m]
         chain, first, size = candidates.start[k], candidates.first[k], candidates.length[k]
-        n, t, u, place, l = contacts.n[k], contacts.t[k], contacts.u[k], contacts.place[k], contacts.l[k]
+        n, t, u, place, lam = contacts.n[k], contacts.t[k], contacts.u[k], contacts.place[k], contacts.lam[k]
         mark(marks, links, chain, size)
         for e in range(size):
             i, share = links.axis[chain + e], links.share[chain + e]
             w = cross_plus(work.z[i], place, work.s[i])
             column.y[i] = share * dot(w, n), share * dot(w, t), share * dot(w, u)
         eliminate(tree, links, chain, size, pairs, inverse_root, column, y, first)
-        none = 0.0 * l[0]
+        none = 0.0 * lam[0]
         a, b, c, d, f, g = none, none, none, none, none, none
         for e in range(size):
             w = y.y[first + e]
             a, b, c = a + w[0] * w[0], b + w[0] * w[1], c + w[0] * w[2]
             d, f, g = d + w[1] * w[1], f + w[1] * w[2], g + w[2] * w[2]
             i = links.axis[chain + e]
-            z.x[i] = z.x[i] + w[0] * l[0] + w[1] * l[1] + w[2] * l[2]
+            z.x[i] = z.x[i] + w[0] * lam[0] + w[1] * lam[1] + w[2] * lam[2]
         more = SINGULAR * (a + d + g)
         G = a, b, c, d + more, f, g + more
         contacts.G[k], contacts.I[k] = G, inverse_mobility(G)
@@ -249,7 +274,7 @@ def contact_rows(memory, head, count):
 @part
 def joint_rows(memory, head, alive):
     """Rows of limits that are near, of dry friction, of equations between axes; answers how many."""
-    tree, joints, work, q, v = views(memory, head)
+    tree, joints, _, q, v = views(memory, head)
     links, table = fields(memory, LINK, 1, head.links[0]), fields(memory, JOINT_ROW, 1, head.joint_rows[0])
     rows, y = fields(memory, BOUND_ROW, LANES, head.rows[0]), fields(memory, NUMBERS, LANES, head.row_y[0])
     z, near = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, LIST, 1, head.near[0])
@@ -258,7 +283,7 @@ def joint_rows(memory, head, alive):
     marks, dt, found = fields(memory, LIST, 1, head.marks[0]), head.dt[0], 0
     for r in range(head.n_rows[0]):
         i, start, size, first = table.axis[r], table.start[r], table.length[r], table.first[r]
-        none, l = 0.0 * rows.l[r], rows.l[r]
+        none, lam = 0.0 * rows.lam[r], rows.lam[r]
         sign = none + 1.0
         if table.kind[r] == STOP:
             below, above = q.x[joints.at[i]] - table.low[r], table.high[r] - q.x[joints.at[i]]
@@ -266,9 +291,9 @@ def joint_rows(memory, head, alive):
             gap = smaller(below, above)
             touches = where_less(gap, head.margin[0] + 2.0 * dt * magnitude(v.x[i]), alive, 0.0)
             if not any_positive(touches):
-                rows.l[r] = none
+                rows.lam[r] = none
                 continue
-            l = where_less(0.5, touches, where_less(0.0, l * sign, l * sign, 0.0), 0.0)
+            lam = where_less(0.5, touches, where_less(0.0, lam * sign, lam * sign, 0.0), 0.0)
             target = smaller(-head.slope[0] / dt * gap, head.turn_push[0])
             rows.target[r] = chosen(touches, target, FAR)
             rows.low[r], rows.high[r] = none, none + 1e300
@@ -297,10 +322,10 @@ def joint_rows(memory, head, alive):
             c = c * inverse_root.x[a]
             y.x[first + e] = c
             g = g + c * c
-        rows.g[r], rows.sign[r], rows.l[r] = g, sign, l
+        rows.g[r], rows.sign[r], rows.lam[r] = g, sign, lam
         for e in range(size):
             a = links.axis[start + e]
-            z.x[a] = z.x[a] + y.x[first + e] * l
+            z.x[a] = z.x[a] + y.x[first + e] * lam
         near.k[found] = r
         found += 1
     return found
@@ -328,7 +353,7 @@ def servo_errors(memory, head, error):
 
     A ball's target are the three last numbers of a unit quaternion whose first is not negative.
     """
-    tree, joints, work, q, v = views(memory, head)
+    _, joints, _, q, _ = views(memory, head)
     aim = fields(memory, NUMBERS, LANES, head.aim[0])
     for i in range(head.n[0]):
         at = joints.at[i]
@@ -398,12 +423,14 @@ def look(memory, head, friction):
     bias_of(tree, joints, work, v, bias)
     if head.n_points[0] > 0:
         ground_contacts(memory, head, friction)
+    if head.n_pairs[0] > 0:
+        pair_contacts(memory, head, friction)
 
 
 @part
 def one_step(memory, head, friction, alive):
     """A step of a block of states; answers the residual, the depth and the energy that contacts added."""
-    tree, joints, work, q, v = views(memory, head)
+    tree, joints, _, q, v = views(memory, head)
     n, dt = head.n[0], head.dt[0]
     z, z_free = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_free[0])
     pairs = fields(memory, PAIRS, LANES, head.pairs[0])
@@ -438,7 +465,7 @@ def one_step(memory, head, friction, alive):
     )
     for r in range(head.n_rows[0]):
         if table.kind[r] == STOP:  # the sign of an impulse of a limit says which one it is
-            rows.l[r] = rows.l[r] * rows.sign[r]
+            rows.lam[r] = rows.lam[r] * rows.sign[r]
     for i in range(n):
         v.x[i] = inverse_root.x[i] * z.x[i]
     outward_solve(tree, pairs, v)
@@ -474,10 +501,10 @@ def restore(memory, head, fine):
     for i in range(head.n[0]):
         v.x[i] = chosen(fine, v.x[i], v_old.x[i])
     for k in range(head.n_contacts[0]):
-        l = contacts.l[k]
-        contacts.l[k] = chosen(fine, l[0], 0.0), chosen(fine, l[1], 0.0), chosen(fine, l[2], 0.0)
+        lam = contacts.lam[k]
+        contacts.lam[k] = chosen(fine, lam[0], 0.0), chosen(fine, lam[1], 0.0), chosen(fine, lam[2], 0.0)
     for r in range(head.n_rows[0]):
-        rows.l[r] = chosen(fine, rows.l[r], 0.0)
+        rows.lam[r] = chosen(fine, rows.lam[r], 0.0)
 
 
 def step_body() -> Any:

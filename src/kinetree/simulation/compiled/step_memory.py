@@ -34,14 +34,14 @@ CONTACT_ROW = Layout(
     G=6,  # mobility of the place: nn, nt, nu, tt, tu, uu
     I=6,  # its inverse
     size=1,  # mean of its diagonal, 1/kg
-    l=3,  # N s: impulse along n, t, u
+    lam=3,  # N s: impulse along n, t, u
     old=3,
     d=3,
     C=6,
 )
 BOUND_ROW = Layout(
-    world=False, sign=1, target=1, low=1, high=1, g=1, l=1, old=1, d=1, C=1
-)  # low <= l <= high: an impulse that acts unless the speed is beyond the target
+    world=False, sign=1, target=1, low=1, high=1, g=1, lam=1, old=1, d=1, C=1
+)  # low <= lam <= high: an impulse that acts unless the speed is beyond the target
 TRIPLE = Layout(world=False, y=3)
 LIST = Layout(world=False, k=int)
 SETTINGS = (
@@ -62,6 +62,7 @@ COUNTS = (
     "n",
     "nq",
     "n_points",
+    "n_pairs",
     "n_contacts",
     "n_rows",
     "n_regions",
@@ -71,8 +72,8 @@ COUNTS = (
     "cycles",
     "late",
 )
-TABLES = ("tree", "joints", "points", "regions", "plane", "terrain", "sought", "links", "candidates",
-          "joint_rows", "fill", "reach")  # fmt: skip
+TABLES = ("tree", "joints", "points", "bodies", "regions", "plane", "terrain", "sought", "links",
+          "candidates", "joint_rows", "fill", "reach")  # fmt: skip
 SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",
            "pairs", "root", "inverse_root", "z", "z_free", "z_old", "b", "y", "column", "row_y", "contacts",
            "rows", "H", "active", "near", "touched", "marks", "pushed")  # fmt: skip
