@@ -236,10 +236,10 @@ def test_the_long_way_around_an_obstacle_is_named():
     assert not near.explanation.advice
     (hint,) = far.explanation.advice
     assert "keep-out sphere" in hint and "starts=6" in hint
-    other = cheaper_start(far, Search())
+    other = cheaper_start(asked, far, Search())
     assert other.objective == pytest.approx(near.objective, rel=1e-2) and other.iterations <= 60
     assert near.cheaper is None and far.cheaper is None  # where a start is given, it is meant
-    assert cheaper_start(near, Search()) is None
+    assert cheaper_start(asked, near, Search()) is None
     named = replace(far, cheaper=other).explanation.advice[0]
     assert "from the other side of the obstacles" in named and "cheaper" in named
     assert "starts=6" in str(replace(far, cheaper=other).to_result().messages)

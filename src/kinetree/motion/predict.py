@@ -87,17 +87,18 @@ def predict(
     begun = perf_counter()
     found = solve(problem, start, search)
     if start is None and starts == 1:
-        found.cheaper = cheaper_start(found, search.after(perf_counter() - begun))
+        found.cheaper = cheaper_start(problem, found, search.after(perf_counter() - begun))
     return found
 
 
-def cheaper_start(found: Prediction, search: Search) -> Trial | None:
+def cheaper_start(problem: Problem, found: Prediction, search: Search) -> Trial | None:
     """A motion that costs less, from a start on the other side of obstacles; None where there is none.
 
-    The start is the motion that was found, mirrored about the straight one. It is tried where an obstacle is
-    in the way of an optimum, with few iterations and a wide tolerance: enough to see that it is cheaper.
+    ``found`` solves the problem, perhaps with samples added. The start is this motion, mirrored about the
+    straight one. It is tried where an obstacle is in the way of an optimum, with few iterations and a wide
+    tolerance: enough to see that it is cheaper.
     """
-    problem, outcome = found.problem, found.outcome
+    outcome = found.outcome
     in_the_way = any(x.family in OBSTACLES for x in found.active)
     if not found.solved_at_samples or not in_the_way or problem.acting or problem.setting.closure is not None:
         return None
