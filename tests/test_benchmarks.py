@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import own
+from benchmarks import own, searches
 from benchmarks.contact_law import contact_law
 from benchmarks.coordinates import peer_states
 from benchmarks.findings import BEGIN, END, file_name, measured_table, page, with_measured
@@ -264,3 +264,14 @@ def test_collections_of_models_are_read_and_compared(tmp_path, capsys):
     assert (mjcf["files"], mjcf["both"], mjcf["compared"]) == (1, 1, 1)
     assert (sdf["files"], sdf["read"]) == (1, 1)  # beside Drake only where it is installed
     assert max(urdf["worst"], mjcf["worst"]) < 1e-9 and urdf["different"] == mjcf["different"] == []
+
+
+def test_both_searches_are_run_alone_and_the_solver_is_as_before():
+    solve = searches.InteriorPoint.solve
+    found = list(searches.cases(["two_link_minimum_time"]))
+    assert searches.InteriorPoint.solve is solve
+    assert len(found) >= searches.STARTS and all(x.filter.solved and x.merit.solved for x in found)
+    apart = [abs(x.filter.objective - x.merit.objective) for x in found]
+    assert max(apart) < 1e-3 and any(x.filter.iterations != x.merit.iterations for x in found)
+    (row,) = searches.table(found)[2:]
+    assert row.startswith(f"| arms and loops | not considered | {len(found)} | {len(found)} | 0 | 0 | 0 |")

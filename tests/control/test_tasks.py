@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.control import ContactReading, JointTask, OrientationTask, PointTask, TaskRows
-from kinetree.control.whole_body.law import Plan, WholeBodyLaw
+from kinetree.control.whole_body.law import Demand, WholeBodyLaw
 from kinetree.control.whole_body.solver import Contacts, LeastSquares
 from kinetree.errors import InputError
 from kinetree.trajectories import quintic
@@ -195,7 +195,7 @@ class Falls(WholeBodyLaw):
         point, up = np.arange(k) // 3, (np.arange(k) % 3 == 2) & (not self.pulls)
         fall = TaskRows(np.eye(len(q))[[2]], np.array([-20.0]), np.ones(1))
         M, h = kt.mass_matrix(robot, q), kt.bias_torque(robot, q, qd)
-        return Plan(M, h, fall, Contacts(np.array(rows), np.zeros(k), point, up))
+        return Demand(M, h, fall, Contacts(np.array(rows), np.zeros(k), point, up))
 
     def note(self, t, contact, qdd, tau):
         self.qdd = qdd

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.motion.options import Search
 from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.outcome.verify import fine_grid, verified
+from kinetree.motion.predict import cheaper_start
 from kinetree.motion.terms.apart import nearest_of_segments, nearest_to_box, signed_distance
 from kinetree.motion.tightening import violation_peaks
 from kinetree.terms import Boundary, KeepOut, Time, TorqueLimits
@@ -234,3 +236,10 @@ def test_the_long_way_around_an_obstacle_is_named():
     assert not near.explanation.advice
     (hint,) = far.explanation.advice
     assert "keep-out sphere" in hint and "starts=6" in hint
+    other = cheaper_start(asked, far, Search())
+    assert other.objective == pytest.approx(near.objective, rel=1e-2) and other.iterations <= 60
+    assert near.cheaper is None and far.cheaper is None  # where a start is given, it is meant
+    assert cheaper_start(asked, near, Search()) is None
+    named = replace(far, cheaper=other).explanation.advice[0]
+    assert "from the other side of the obstacles" in named and "cheaper" in named
+    assert "starts=6" in str(replace(far, cheaper=other).to_result().messages)

@@ -9,7 +9,7 @@ import pytest
 import kinetree as kt
 from kinetree.motion.options import Search
 from kinetree.motion.search.start import given_motion
-from kinetree.motion.seek import Budget
+from kinetree.motion.seek import TimeBudget
 from kinetree.motion.solvers.interface import SolverSettings, Watch, infeasibility
 from kinetree.motion.solvers.soft import Soft
 from kinetree.study.tasks.walk import WalkTable
@@ -276,10 +276,10 @@ def test_what_nobody_can_walk_names_what_stands_in_the_way():
 def test_a_step_that_nearly_keeps_limits_is_not_called_infeasible(violation):
     """What counts as a way where limits are given up is none here either, and the other way round."""
     found = SimpleNamespace(solved_at_samples=True, max_violation=violation)
-    step, budget = StepSearch(Walking()), Budget(Search(max_iterations=400))
+    step, budget = StepSearch(Walking()), TimeBudget(Search(max_iterations=400))
     assert step.breaks_between(found, budget) != _is_way(found)
     assert step.breaks_between(found, budget) == (violation > 1.0)
-    over = Budget(Search(max_iterations=400, time_limit=0.5), begun=perf_counter() - 1.0)
+    over = TimeBudget(Search(max_iterations=400, time_limit=0.5), begun=perf_counter() - 1.0)
     assert not step.breaks_between(found, over)
 
 

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.motion.options import Search
 from kinetree.motion.problem.phases import PhasedProblem
-from kinetree.motion.seek import Budget, seek
+from kinetree.motion.seek import TimeBudget, seek
 from kinetree.motion.terms import Boundary, PointVelocity
 from kinetree.report.frames import frames
 from kinetree.report.shapes import shape_faces
@@ -201,7 +201,7 @@ def test_a_way_back_with_empty_hands_is_periodic_and_costs_less_than_with_rests(
         [first.changed(constraints=[*others, *still]), last], phases.junctions, cycle=phases.cycle
     )
     slower = kt.motion.predict_phases(
-        rests, start=next(seeking.starts(rests, [], Budget(Search()))), tolerance=1e-3
+        rests, start=next(seeking.starts(rests, [], TimeBudget(Search()))), tolerance=1e-3
     )
     assert slower.solved_at_samples and found.prediction.objective < 0.998 * slower.objective
     weight = [75.0 + 10.0, 75.0]

@@ -26,7 +26,7 @@ from kinetree.errors import InputError
 from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
+from kinetree.motion.seek import Attempt, MotionTask, TimeBudget, seek
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.tasks.checks import momentum_check, torque_check, torque_excess, unsupported_check
@@ -120,7 +120,7 @@ class TwoStepSearch(MotionTask[Pedestrian, Prediction]):
         return document_problem(mesh.task, mesh, self.sharing)
 
     def starts(
-        self, problem: Problem, attempts: Sequence[Attempt[Pedestrian, Prediction]], budget: Budget
+        self, problem: Problem, attempts: Sequence[Attempt[Pedestrian, Prediction]], budget: TimeBudget
     ) -> Iterator[Any]:
         """The given motion, or standing upright."""
         upright = np.array([0.0, self.who.task.duration]), np.zeros((2, self.who.person.n_dof))

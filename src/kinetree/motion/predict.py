@@ -16,6 +16,7 @@ from kinetree.engine.companion import compile_ahead
 from kinetree.errors import AssemblyError, InputError, shown
 from kinetree.formats.regular_file import PathLike
 from kinetree.motion.options import BETWEEN_SAMPLES, Search
+from kinetree.motion.outcome.explain import OBSTACLES
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.problem import Problem
@@ -23,7 +24,7 @@ from kinetree.motion.search.saving import Saver
 from kinetree.motion.search.search import MultiStart, reference_size, solver_settings
 from kinetree.motion.search.start import given_motion, random_start, regridded, result_motion, straight_line
 from kinetree.motion.solvers.choice import SolverName, chosen_solvers
-from kinetree.motion.solvers.interface import Outcome, Progress, Start
+from kinetree.motion.solvers.interface import Outcome, Progress, Start, Status
 from kinetree.motion.terms.boundary import CLOSED
 from kinetree.motion.terms.contract import Constraint
 from kinetree.motion.terms.idle import AtRest
@@ -34,6 +35,8 @@ from kinetree.state import hint_at_degrees
 Given = Prediction | Result | Start | tuple[ArrayLike, ArrayLike] | str | None
 RANDOM = "random"
 DERIVATIVES = ("rnea_gradient", "rnea_hessian")  # kernels that most predictions need
+FEW, NEARLY = 30, 1e-2  # iterations and tolerance of a second start; its motion is not used
+DEARER = 0.02  # of the objective: by so much the second start must end cheaper to be named
 
 
 def predict(
@@ -64,6 +67,9 @@ def predict(
     (:func:`tighten` goes further); None adds no samples. The first sentence of the outcome states what holds
     where.
 
+    Where obstacles are in the way, a second start on their other side is tried for a short while; if it ends
+    cheaper, the explanation says so.
+
     ``progress``: a function that is called in every iteration, or whether to show a progress line (default:
     on a terminal). Ctrl-C stops and keeps the best motion so far. ``save`` names a .nc file for the best
     motion so far, written every half minute and at the end; an existing file is replaced only with ``force``.
@@ -81,7 +87,36 @@ def predict(
     search = Search(
         solver, starts, seed, tolerance, max_iterations, time_limit, options, between, progress, save, force
     )
-    return solve(problem, start, search)
+    begun = perf_counter()
+    found = solve(problem, start, search)
+    if start is None and starts == 1:
+        found.cheaper = cheaper_start(problem, found, search.after(perf_counter() - begun))
+    return found
+
+
+def cheaper_start(problem: Problem, found: Prediction, search: Search) -> Trial | None:
+    """A motion that costs less, from a start on the other side of obstacles; None where there is none.
+
+    ``found`` solves the problem, perhaps with samples added. The start is this motion, mirrored about the
+    straight one. It is tried where an obstacle is in the way of an optimum, with few iterations and a wide
+    tolerance: enough to see that it is cheaper.
+    """
+    outcome = found.outcome
+    in_the_way = any(x.family in OBSTACLES for x in found.active)
+    if not found.solved_at_samples or not in_the_way or problem.acting or problem.setting.closure is not None:
+        return None
+    unknowns, T = problem.setting.unknowns, found.duration
+    mirrored = unknowns.with_duration(2.0 * straight_line(problem, T) - found.x, T)
+    own = Search(
+        solver=outcome.solver, tolerance=max(NEARLY, search.tolerance), max_iterations=FEW,
+        time_limit=search.time_limit, options=search.options, between=None, progress=False,
+    )  # fmt: skip
+    other = solve(problem, Start(problem.program.reduced(mirrored)), own)
+    saved = found.objective - other.objective
+    kept = other.outcome.status is Status.SOLVED and other.violation_at_samples <= NEARLY
+    if not kept or saved <= DEARER * max(abs(found.objective), outcome.least):
+        return None
+    return Trial(other.outcome.status, other.objective, other.duration, other.iterations)
 
 
 def solve(problem: Problem, start: Given, search: Search) -> Prediction:

@@ -20,7 +20,7 @@ from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import solve
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.problem.sampling import spread
-from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
+from kinetree.motion.seek import Attempt, MotionTask, TimeBudget, seek
 from kinetree.motion.solvers.interface import Start
 from kinetree.motion.tightening import ROUNDS, bounded_values, tightened
 
@@ -107,7 +107,7 @@ class KnotSearch(MotionTask[Knots, Prediction]):
         return mesh.problem
 
     def starts(
-        self, problem: Problem, attempts: Sequence[Attempt[Knots, Prediction]], budget: Budget
+        self, problem: Problem, attempts: Sequence[Attempt[Knots, Prediction]], budget: TimeBudget
     ) -> Iterator[Prediction]:
         """The best motion before."""
         yield self._solved(attempts)[-1]

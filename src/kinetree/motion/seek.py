@@ -56,7 +56,7 @@ class MotionTask(ABC, Generic[Mesh, Motion]):
 
     @abstractmethod
     def starts(
-        self, problem: Any, attempts: Sequence[Attempt[Mesh, Motion]], budget: Budget
+        self, problem: Any, attempts: Sequence[Attempt[Mesh, Motion]], budget: TimeBudget
     ) -> Iterator[Any]:
         """Initial guesses for the next mesh; each is used if those before it do not lead to a motion."""
 
@@ -82,13 +82,13 @@ class MotionTask(ABC, Generic[Mesh, Motion]):
         """Whether a search ended such that there seems to be no motion."""
         return prediction.outcome.status is Status.INFEASIBLE
 
-    def conflicts(self, attempt: Attempt[Mesh, Motion], budget: Budget) -> list[str]:
+    def conflicts(self, attempt: Attempt[Mesh, Motion], budget: TimeBudget) -> list[str]:
         """Which limits prevent a motion, one sentence each; nothing if there is one."""
         return []
 
 
 @dataclass(frozen=True, eq=False)
-class Budget:
+class TimeBudget:
     """Options of a search and when it began: the one clock of all its attempts."""
 
     search: Search
@@ -182,7 +182,7 @@ def seek(task: MotionTask[Mesh, Motion], search: Search, found: Motion | None = 
     is over or there is clearly no motion; then the conflicts name the limits that prevent it. With
     ``found``, a motion on the first mesh, the search continues from there.
     """
-    driver = _Driver(task, Budget(search))
+    driver = _Driver(task, TimeBudget(search))
     best = driver.best(found)
     why = task.conflicts(best, driver.budget)
     if why:
@@ -198,7 +198,7 @@ def seek(task: MotionTask[Mesh, Motion], search: Search, found: Motion | None = 
 class _Driver(Generic[Mesh, Motion]):
     """Attempts one after another."""
 
-    def __init__(self, task: MotionTask[Mesh, Motion], budget: Budget) -> None:
+    def __init__(self, task: MotionTask[Mesh, Motion], budget: TimeBudget) -> None:
         self.task, self.budget, self.search = task, budget, budget.search
         self.attempts: list[Attempt[Mesh, Motion]] = []
         self.other: Attempt[Mesh, Motion] | None = None  # by another solver than the quick one

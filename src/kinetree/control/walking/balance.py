@@ -23,7 +23,7 @@ from kinetree.control.whole_body.compiled.look import COORDINATE, MASS, MOMENT, 
 from kinetree.control.whole_body.compiled.memory import new_bodies, new_walk
 from kinetree.control.whole_body.compiled.tasks import BUSY, ON_POSTURE, SMALL_ACCELERATION, SMALL_FORCE, SOFT
 from kinetree.control.whole_body.compiled.tick import compiled_note, compiled_plan
-from kinetree.control.whole_body.law import Plan, WholeBodyLaw
+from kinetree.control.whole_body.law import Demand, WholeBodyLaw
 from kinetree.control.whole_body.solver import Contacts, LeastSquares
 from kinetree.control.whole_body.task import LawTask, TaskRows
 from kinetree.dynamics.coupling import all_axes, all_rates
@@ -163,7 +163,7 @@ class Balance(WholeBodyLaw):
         return int(self._walk["steps"][0])
 
     @override
-    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Plan:
+    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Demand:
         """Rows of the tasks of walking, and the forces on the feet that stand."""
         mechanism = self.walker.mechanism
         if self.tasks:
@@ -179,7 +179,7 @@ class Balance(WholeBodyLaw):
         m, k = int(self.walk["rows"]), int(self.walk["forces"])
         free = np.zeros(k, np.int64), np.zeros(k, bool)  # the sizes of these forces are not limited
         contacts = Contacts(self._pushes[:k], self._usual[:k], *free)
-        return Plan(M, h, None, contacts, self._jacobians, self._rows[:m])
+        return Demand(M, h, None, contacts, self._jacobians, self._rows[:m])
 
     @override
     def note(self, t: float, contact: ContactReading, qdd: Array, tau: Array) -> None:

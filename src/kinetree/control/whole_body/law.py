@@ -18,7 +18,7 @@ from kinetree.model.mechanism import Mechanism
 TRIES = 4  # solves per tick, each without points that would have to pull
 
 
-class Plan(NamedTuple):
+class Demand(NamedTuple):
     """What a planner asks for at a tick: rows of tasks and the contacts that it counts on.
 
     ``M`` (n_dof, n_dof) and ``h`` (n_dof,) are those of M qdd + h = tau + J^T F. ``rows`` (m, 7) choose rows
@@ -48,7 +48,7 @@ class WholeBodyLaw(ABC):
         self._first = TaskRows.of(self.tasks, mechanism, 0.0, rest, rest)
 
     @abstractmethod
-    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Plan:
+    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Demand:
         """What is asked for at time t (s) in a state (n_dof,), besides the rows ``more`` of further tasks."""
 
     @abstractmethod
@@ -82,7 +82,7 @@ class WholeBodyLaw(ABC):
             )
         return more
 
-    def _solved(self, plan: Plan, more: TaskRows) -> tuple[Array, Array]:
+    def _solved(self, plan: Demand, more: TaskRows) -> tuple[Array, Array]:
         """Accelerations of moving coordinates and torques (n_dof,) that come nearest to all tasks."""
         tasks, contacts = more, plan.contacts
         if plan.tasks is not None:

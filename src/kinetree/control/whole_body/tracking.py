@@ -24,7 +24,7 @@ from kinetree.analysis.kinematics import (
 )
 from kinetree.analysis.legged_stance import AXES, LeggedStance
 from kinetree.control.sampled import ContactReading
-from kinetree.control.whole_body.law import Plan, WholeBodyLaw
+from kinetree.control.whole_body.law import Demand, WholeBodyLaw
 from kinetree.control.whole_body.reference import (
     Motion,
     PointMotion,
@@ -137,7 +137,7 @@ class Following(WholeBodyLaw):
         return {"torque_share": self.share, "foothold_moved": self.shifted}
 
     @override
-    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Plan:
+    def plan(self, t: float, q: Array, qd: Array, contact: ContactReading, more: TaskRows) -> Demand:
         """The motion of trunk, joints and swinging feet, feet at rest on the ground, and their forces."""
         who, wanted = self.who, self.wanted.at(t)
         now = point_motion(who, q, qd, np.zeros(len(q)))
@@ -152,7 +152,7 @@ class Following(WholeBodyLaw):
         J = self._jacobians(q, on)
         tasks = [self._tasks(q, qd, wanted, now, on, support, goals, J), self._resting(on, touching, J)]
         M, h = mass_matrix(who.mechanism, q), bias_torque(who.mechanism, q, qd)
-        return Plan(M, h, TaskRows.joined(tasks, len(q)), self._contacts(wanted, on, J))
+        return Demand(M, h, TaskRows.joined(tasks, len(q)), self._contacts(wanted, on, J))
 
     @override
     def note(self, t: float, contact: ContactReading, qdd: Array, tau: Array) -> None:

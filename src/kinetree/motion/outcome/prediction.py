@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,6 +98,7 @@ class Prediction(Ended):
     seconds: float
     trials: list[Trial]
     asked: Mapping[str, Any] = field(default_factory=dict)
+    cheaper: Trial | None = None  # where a second start ended, if it costs less
 
     @property
     def duration(self) -> float:
@@ -207,7 +208,15 @@ class Prediction(Ended):
     @cached_property
     def explanation(self) -> Explanation:
         """The outcome in words."""
-        return explained(self.problem, self.x, self.outcome, self.check, self.active, self.allowed_between)
+        found = explained(self.problem, self.x, self.outcome, self.check, self.active, self.allowed_between)
+        if self.cheaper is None:
+            return found
+        cost, other = self.objective, self.cheaper.objective
+        hint = (
+            f"A short search from the other side of the obstacles ends {100.0 * (1.0 - other / cost):.0f} % "
+            f"cheaper ({other:.3g} instead of {cost:.3g}): predict(problem, starts=6) tries several starts."
+        )
+        return replace(found, advice=(hint, *found.advice))
 
     # ---- the ways out --------------------------------------------------------------------------------
     @cached_property

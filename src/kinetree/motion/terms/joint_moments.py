@@ -28,7 +28,7 @@ from kinetree.motion.terms.contract import Acting, Bounded, Constraint, per_join
 CURVED = tuple(PAIRS.index(pair) for pair in ((0, 0), (0, 1), (1, 1)))  # by q twice, by q and qd, by qd twice
 
 
-class JointLaw(Protocol):
+class MomentLaw(Protocol):
     """What :class:`JointMoments` reads: moments M(q, qd) in k joints with two derivatives.
 
     :class:`kinetree.human.PassiveMoments` is one.
@@ -64,7 +64,7 @@ class JointMoments(Constraint):
     family = "moments in joints"
 
     @abstractmethod
-    def law(self, setting: Setting) -> JointLaw:
+    def law(self, setting: Setting) -> MomentLaw:
         """The moments, for the mechanism of a problem."""
 
     @override
@@ -100,7 +100,7 @@ class HumanPassive(JointMoments):
         self.given = passive_moments(height, mass, SIDES if sides is None else sides, factor)
 
     @override
-    def law(self, setting: Setting) -> JointLaw:
+    def law(self, setting: Setting) -> MomentLaw:
         """The moments, for the mechanism of a problem."""
         return self.given
 
@@ -127,7 +127,7 @@ class JointSprings(JointMoments):
         self.stiffness, self.rest, self.joints = stiffness, rest, joints
 
     @override
-    def law(self, setting: Setting) -> JointLaw:
+    def law(self, setting: Setting) -> MomentLaw:
         """The springs, for the mechanism of a problem."""
         chosen = setting.joints(self.joints, self.family)
         stiffness, rest = (
@@ -162,7 +162,7 @@ class JointLoad(Acting):
 
     reads, in_joints = (MOTION,), True
 
-    def __init__(self, setting: Setting, law: JointLaw, family: str) -> None:
+    def __init__(self, setting: Setting, law: MomentLaw, family: str) -> None:
         joints = setting.joints(list(law.names), family)
         self.law, self.rows = law, setting.own[joints]
         self.moving = np.array([k for k, j in enumerate(joints) if j in setting.column], dtype=np.int64)

@@ -14,7 +14,7 @@ from kinetree.dynamics.loads import Wrenches
 from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.timing.course import Limits, PathGrid
-from kinetree.motion.timing.search import Found
+from kinetree.motion.timing.search import FastestPace
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
@@ -71,7 +71,7 @@ class FastestTiming:
     limits: Limits
     use: Use
     course: PathGrid
-    found: Found
+    found: FastestPace
     wrenches: Wrenches
     smoothing: float | None
     path_error: float

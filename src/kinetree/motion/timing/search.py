@@ -146,7 +146,7 @@ def _allowed_alone(rows: ReachRows) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FastestPace:
     """The fastest motion: x (k + 1,), u (k,), its shares of the limits, and the limit curve (k + 1,) of x."""
 
     x: Array
@@ -166,12 +166,12 @@ def times(x: Array, widths: Array) -> Array:
     return np.concatenate([[0.0], np.cumsum(2.0 * widths / (speed[1:] + speed[:-1]))])
 
 
-def fastest(course: PathGrid, limits: Limits, tell: Callable[[str, float], object] | None) -> Found:
+def fastest(course: PathGrid, limits: Limits, tell: Callable[[str, float], object] | None) -> FastestPace:
     """Rounds of reachability analysis, each with limits tightened where the last exceeded them in between."""
     k, n = len(course.widths), course.path.n_dof
     margin = {name: np.zeros((k, n)) for name in LIMITED}
     friction, before, settled = (np.zeros_like(course.motion.q),) * 2, np.inf, False
-    best: Found | None = None
+    best: FastestPace | None = None
     for round_ in range(ROUNDS):
         if tell is not None:
             tell("fastest timing", round_ / ROUNDS)
@@ -182,7 +182,7 @@ def fastest(course: PathGrid, limits: Limits, tell: Callable[[str, float], objec
                 return best
             raise InputError(_blame(course, limits, found))
         used = shares(course, limits, found.x, found.u)
-        answer = Found(found.x, found.u, used, found.allowed[:, 1], round_ + 1)
+        answer = FastestPace(found.x, found.u, used, found.allowed[:, 1], round_ + 1)
         friction = course.friction_tangent(course.speeds(found.x, found.u))
         if best is None or used.largest < max(best.shares.largest, 1.0 + KEPT):
             best = answer

@@ -18,7 +18,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
+from kinetree.motion.seek import Attempt, MotionTask, TimeBudget, seek
 from kinetree.result.records import Check
 from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
@@ -202,7 +202,7 @@ class GaitSearch(MotionTask[GaitPlan, Prediction]):
         return gait_problem(mesh)
 
     def starts(
-        self, problem: Problem, attempts: Sequence[Attempt[GaitPlan, Prediction]], budget: Budget
+        self, problem: Problem, attempts: Sequence[Attempt[GaitPlan, Prediction]], budget: TimeBudget
     ) -> Iterator[Any]:
         """Standing, moved along at the speed, then the motion on the mesh before."""
         if attempts:

@@ -19,7 +19,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.problem.phases import PhasedProblem
-from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
+from kinetree.motion.seek import Attempt, MotionTask, TimeBudget, seek
 from kinetree.motion.solvers.choice import SOLVERS
 from kinetree.result.records import Check
 from kinetree.result.result import Result, changed
@@ -191,7 +191,7 @@ class LeapSearch(MotionTask[Mesh, PhasedPrediction]):
         return leap_phases(self.plan, mesh)
 
     def starts(
-        self, problem: PhasedProblem, attempts: Sequence[Attempt[Mesh, PhasedPrediction]], budget: Budget
+        self, problem: PhasedProblem, attempts: Sequence[Attempt[Mesh, PhasedPrediction]], budget: TimeBudget
     ) -> Iterator[Any]:
         """Bent legs and a flight as of a stone, then the motion on the mesh before."""
         if attempts:

@@ -21,7 +21,7 @@ from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.search.start import given_motion
-from kinetree.motion.seek import Attempt, Budget, MotionTask, seek
+from kinetree.motion.seek import Attempt, MotionTask, TimeBudget, seek
 from kinetree.result.labeled import coordinates_of, labeled_dataset, variables_of
 from kinetree.result.records import Check
 from kinetree.result.result import Result
@@ -139,7 +139,7 @@ class CycleSearch(MotionTask[Ways, PhasedPrediction]):
         return PhasedProblem([lifting_problem(who.task, who) for who in mesh], on, cycle=on)
 
     def starts(
-        self, problem: PhasedProblem, attempts: Sequence[Attempt[Ways, PhasedPrediction]], budget: Budget
+        self, problem: PhasedProblem, attempts: Sequence[Attempt[Ways, PhasedPrediction]], budget: TimeBudget
     ) -> Iterator[Array]:
         """The lift and its reverse."""
         t, q = self.lift.prediction.t, self.lift.prediction.q

@@ -13,7 +13,7 @@ from kinetree.errors import listed
 from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.seek import Attempt, Budget, MotionTask
+from kinetree.motion.seek import Attempt, MotionTask, TimeBudget
 from kinetree.motion.terms import JointCombination, ReactionLimit, TorqueLimits, ZeroMomentPoint
 from kinetree.result.records import Check
 from kinetree.tasks.checks import outside
@@ -90,7 +90,7 @@ class LiftSearch(MotionTask[Lifter, Prediction]):
         """The lift."""
         return lifting_problem(mesh.task, mesh)
 
-    def starts(self, problem: Problem, attempts: Attempts, budget: Budget) -> Iterator[Any]:
+    def starts(self, problem: Problem, attempts: Attempts, budget: TimeBudget) -> Iterator[Any]:
         """The given motion, or an easier lift, or the motion on the mesh before.
 
         Where that easier lift does not lead to a motion, the lift in the same duration may.
@@ -126,7 +126,7 @@ class LiftSearch(MotionTask[Lifter, Prediction]):
         last = len(attempts) >= REFINED
         return options.changed(max_iterations=search.max_iterations) if last else options
 
-    def conflicts(self, attempt: Attempt[Lifter, Prediction], budget: Budget) -> list[str]:
+    def conflicts(self, attempt: Attempt[Lifter, Prediction], budget: TimeBudget) -> list[str]:
         """The limits that prevent a lift."""
         if not attempt.is_hopeless:
             return []
@@ -137,7 +137,7 @@ class LiftSearch(MotionTask[Lifter, Prediction]):
         task = self.who.task
         return replace(self.who, task=task.changed(points=round(FINER**k * task.points))) if k else self.who
 
-    def _rough(self, budget: Budget, who: Lifter, start: Any = None) -> Prediction:
+    def _rough(self, budget: TimeBudget, who: Lifter, start: Any = None) -> Prediction:
         """A lift that another one begins with."""
         options = self.options(budget.search, ()).changed(
             tolerance=ROUGH, starts=1, max_iterations=budget.search.max_iterations
@@ -145,7 +145,7 @@ class LiftSearch(MotionTask[Lifter, Prediction]):
         found: Prediction = budget.solve(lifting_problem(who.task, who), start, options)
         return found
 
-    def _easier(self, budget: Budget) -> tuple[Array, Array]:
+    def _easier(self, budget: TimeBudget) -> tuple[Array, Array]:
         """Times (m,) and positions (m, n) of a lift that is easier to find: by both hands, straight ahead.
 
         From far to the side, it is the lift from half way there, begun in the same way.

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from kinetree.algebra.arrays import number
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 from kinetree.model.zoo.human import BEHIND_ANKLE, TIP
 from kinetree.motion.options import Search
+from kinetree.tasks.kinds import check_kinds
 
 USUAL = Search(tolerance=1e-3, max_iterations=200)
 HANDS = ("both", "right", "left")
@@ -100,7 +100,8 @@ class Lifting:
     points: Annotated[int, Parameter("Segments of the splines")] = 10
 
     def __post_init__(self) -> None:
-        self._check_kinds()
+        check_kinds(self, "lifting")
+        self._check_numbers()
         self._check_box()
         self._check_reach()
 
@@ -178,20 +179,7 @@ class Lifting:
         return replace(self, **changes)
 
     # ---- checks ----------------------------------------------------------------------------------------
-    def _check_kinds(self) -> None:
-        for spec in fields(self):
-            value, what = getattr(self, spec.name), f"lifting: {spec.name}"
-            if spec.name == "strength":
-                if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                    raise InputError(f"{what} must map names of joints to factors, got {shown(value)}")
-            elif isinstance(spec.default, str):
-                if not isinstance(value, str):
-                    raise InputError(f"{what} must be text, got {shown(value)}")
-            elif type(spec.default) is int:
-                if type(value) is not int:
-                    raise InputError(f"{what} must be an integer, got {shown(value)}")
-            elif not (value is None and spec.default is None) and not np.isfinite(number(value, what)):
-                raise InputError(f"{what} must be finite, got {shown(value)}")
+    def _check_numbers(self) -> None:
         if self.hand not in HANDS:
             raise InputError(f"lifting: {unknown_name('hand', self.hand, HANDS)}")
         for name in (*POSITIVE, *NOT_NEGATIVE):

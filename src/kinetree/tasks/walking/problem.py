@@ -499,7 +499,6 @@ def _motion(task: Walking, who: Walker, plan: StepSchedule, alone: bool) -> list
 
 def _trailing(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint]:
     """The left foot: its toes rest until they lift off, its force, its clearance after that."""
-    weight, both = who.weight, (0.0, plan.double)
     (_, ball), (_, tip) = who.points["left_ball"], who.points["left_toe_tip"]
     _, side = who.points["left_ball_medial"]
     yaw = np.array(
@@ -523,7 +522,6 @@ def _trailing(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint
             PointPosition(TRAILING, lower=low, upper=high, at=at[at > 0.0], **where),
         ]
 
-    common: dict[str, Any] = {"degree": FORCE_DEGREE, "segments": 1, "size": weight, "at": "points"}
     found: list[Constraint] = [
         *rests("tip", tip, "xyz", plan.closure),
         *rests("ball", ball, "y", plan.closure),
@@ -533,6 +531,31 @@ def _trailing(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint
         PointVelocity(TRAILING, np.zeros(3), point=ball, axes="yz", at="start"),
         PointVelocity(TRAILING, np.zeros(3), point=side, axes="z", at="start"),
         PointVelocity(TRAILING, lower=(0.0, 0.0, LEAVES), point=tip, axes="z", at=plan.double),
+        *_pushes(who, plan),
+        Friction(
+            ["ball_medial", "ball_lateral", "toe_tip"], task.friction, at=plan.both, shape=task.friction_shape
+        ),
+        *(
+            GroundClearance(body, point, plan.heights, at=plan.swing)
+            for body, point in (who.points[f"left_{name}"] for name in ("heel", "ball", "toe_tip"))
+        ),
+    ]  # fmt: skip
+    if len(later):
+        for point in (ball, side):
+            found.append(
+                PointPosition(
+                    TRAILING, lower=(0, 0, 0), upper=(0, 0, LIFTED), point=point, axes="z", at=later
+                )
+            )
+    return found
+
+
+def _pushes(who: Walker, plan: StepSchedule) -> list[Constraint]:
+    """The forces of the ground on the trailing toes, and their moment."""
+    weight, both = who.weight, (0.0, plan.double)
+    _, tip = who.points["left_toe_tip"]
+    common: dict[str, Any] = {"degree": FORCE_DEGREE, "segments": 1, "size": weight, "at": "points"}
+    return [
         *(
             UnknownForce(
                 TRAILING, who.points[f"left_{name}"][1], name=name, axes="z", lower=0.0,
@@ -550,22 +573,7 @@ def _trailing(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint
             TRAILING, name="toes", axes="z", lower=-LARGEST_TWIST * weight, upper=LARGEST_TWIST * weight,
             during=both, **common,
         ),
-        Friction(
-            ["ball_medial", "ball_lateral", "toe_tip"], task.friction, at=plan.both, shape=task.friction_shape
-        ),
-        *(
-            GroundClearance(body, point, plan.heights, at=plan.swing)
-            for body, point in (who.points[f"left_{name}"] for name in ("heel", "ball", "toe_tip"))
-        ),
     ]  # fmt: skip
-    if len(later):
-        for point in (ball, side):
-            found.append(
-                PointPosition(
-                    TRAILING, lower=(0, 0, 0), upper=(0, 0, LIFTED), point=point, axes="z", at=later
-                )
-            )
-    return found
 
 
 def _supporting(task: Walking, who: Walker, plan: StepSchedule) -> list[Constraint]:

@@ -16,7 +16,7 @@ from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.seek import AUTO, FAILS, STOPPED, Attempt, Budget, MotionTask
+from kinetree.motion.seek import AUTO, FAILS, STOPPED, Attempt, MotionTask, TimeBudget
 from kinetree.motion.solvers.interface import Status
 from kinetree.motion.terms import Friction, GroundClearance, JointLimits, Support, TorqueLimits
 from kinetree.motion.terms.contract import Constraint
@@ -60,7 +60,7 @@ class Footsteps(MotionTask[Instants, Motion]):
         """Who takes each step."""
 
     @abstractmethod
-    def first(self, budget: Budget) -> Any:
+    def first(self, budget: TimeBudget) -> Any:
         """The motion to begin with."""
 
     @property
@@ -69,7 +69,7 @@ class Footsteps(MotionTask[Instants, Motion]):
         return tuple(np.zeros(0) for _ in self.walkers)
 
     def starts(
-        self, problem: Any, attempts: Sequence[Attempt[Instants, Motion]], budget: Budget
+        self, problem: Any, attempts: Sequence[Attempt[Instants, Motion]], budget: TimeBudget
     ) -> Iterator[Any]:
         """The motion to begin with, then the one before."""
         if not attempts:
@@ -131,7 +131,7 @@ class NearStep(Footsteps[Prediction]):
         """The step with limits at further instants."""
         return walking_problem(self.task, self.walker, more=mesh[0])
 
-    def first(self, budget: Budget) -> Any:
+    def first(self, budget: TimeBudget) -> Any:
         """The given motion, or standing upright."""
         if self.start is not None:
             return self.start
@@ -156,13 +156,13 @@ class StepSearch(NearStep):
         """All checks of a step."""
         return checked(self.walker, prediction, simulated=self.simulated)
 
-    def conflicts(self, attempt: Attempt[Instants, Prediction], budget: Budget) -> list[str]:
+    def conflicts(self, attempt: Attempt[Instants, Prediction], budget: TimeBudget) -> list[str]:
         """The limits that prevent a step."""
         if not attempt.is_hopeless and not self.breaks_between(attempt.prediction, budget):
             return []
         return conflicts(self.walker, self.first(budget))
 
-    def breaks_between(self, found: Prediction, budget: Budget) -> bool:
+    def breaks_between(self, found: Prediction, budget: TimeBudget) -> bool:
         """Whether a step keeps limits at instants only, although further ones were tried with all patience.
 
         One that exceeds them less is near a step: it is not solved, and its messages say by how much.

@@ -17,7 +17,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.options import Search
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.seek import Attempt, Budget, Found, seek
+from kinetree.motion.seek import Attempt, Found, TimeBudget, seek
 from kinetree.result.records import Check
 from kinetree.tasks.walking.checks import checked
 from kinetree.tasks.walking.problem import Walker, walker
@@ -93,7 +93,7 @@ class SoughtSearch(StepSearch):
         assert self.sought is not None
         return checked(self.sought.found_again(prediction).walker, prediction, simulated=self.simulated)
 
-    def conflicts(self, attempt: Attempt[Instants, Prediction], budget: Budget) -> list[str]:
+    def conflicts(self, attempt: Attempt[Instants, Prediction], budget: TimeBudget) -> list[str]:
         """None: with bounds, limits are not given up one by one."""
         return []
 
@@ -104,7 +104,7 @@ def sought_step(
     """The step that costs least among all lengths, speeds or double supports, and how its search ended."""
     if search.save is not None:
         raise InputError(f"walk: {' and '.join(task.sought)} are sought by many searches; none can be saved")
-    budget = Budget(search)
+    budget = TimeBudget(search)
     first = _least_cost(task, budget, start)
     asked = task.changed(double=first.walker.task.double_support, double_range=None)
     found = seek(SoughtSearch(asked, start, first.walker, simulated, first), budget.left, first.prediction)
@@ -113,7 +113,7 @@ def sought_step(
     return first.found_again(found.prediction), replace(found, seconds=found.seconds | seconds)
 
 
-def _least_cost(task: Walking, budget: Budget, start: Any) -> Sought:
+def _least_cost(task: Walking, budget: TimeBudget, start: Any) -> Sought:
     """The step that costs least, with limits at its own instants only."""
     search = _Search(budget)
     seeking = _Seeking(task, search)
@@ -131,7 +131,7 @@ def _least_cost(task: Walking, budget: Budget, start: Any) -> Sought:
 class _Search:
     """Searches one after another within one limit of time; after the first one from one start each."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: TimeBudget) -> None:
         self.budget, self.starts = budget, budget.search.starts
 
     def __call__(self, task: Walking, start: Any) -> Prediction:

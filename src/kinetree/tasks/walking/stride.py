@@ -22,7 +22,7 @@ from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction, phased_statistics
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.phases import Junction, PhasedProblem
-from kinetree.motion.seek import Budget, seek
+from kinetree.motion.seek import TimeBudget, seek
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
@@ -126,7 +126,7 @@ class StrideSearch(Footsteps[PhasedPrediction]):
         problems = [walking_problem(x.task, x, alone=True, more=s) for x, s in steps]
         return PhasedProblem(problems, on, cycle=on)
 
-    def first(self, budget: Budget) -> Any:
+    def first(self, budget: TimeBudget) -> Any:
         """The given motion, or twice the step of someone whose sides are alike.
 
         That one carries half of the load in each hand and has all strength.

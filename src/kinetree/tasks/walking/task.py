@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from kinetree.declare import Parameter, declare
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 from kinetree.motion.options import Search
+from kinetree.tasks.kinds import RANGE, check_kinds
 
 USUAL = Search(tolerance=1e-3, max_iterations=400)
 DEGREE = float(np.pi / 180.0)
@@ -21,7 +22,6 @@ LONGEST = 1.15  # step over leg length: further apart the feet of a walker do no
 LARGEST_SLOPE = 15.0  # degrees
 STRENGTHS = ("constant", "angle and velocity")
 FRICTIONS = ("box", "octagon", "cone")
-RANGE = "_range"  # of what may be sought: its least and its largest value
 MAY_BE_LEFT_OUT = ("knee_strike", "knee_off", "pitch_strike")
 GRAVITY = 9.81  # m/s^2
 # Double support, a share of the step: at usual speeds v / sqrt(g leg) about a quarter, as stance of 63 %; the
@@ -40,56 +40,6 @@ def _other_side(name: str) -> str:
         if name == mine or name.startswith(f"{mine}_"):
             return other + name.removeprefix(mine)
     return name
-
-
-def check_kinds(task: Any) -> None:
-    """An error where a setting is of a wrong kind: text, a number, two numbers, or yes and no."""
-    for spec in fields(task):
-        value, name, default = getattr(task, spec.name), spec.name, spec.default
-        what = f"walking: {name}"
-        if name == "strength":
-            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                raise InputError(
-                    f"{what} must map names of joints to factors, such as {{'knee': 0.8}}, got {value!r}"
-                )
-            for key, factor in value.items():
-                number(factor, f"walking: strength of '{key}'")
-        elif value is not None and name.endswith(RANGE):
-            _check_range(value, what)
-        elif value is None and default is None:
-            continue
-        elif isinstance(default, bool):
-            if not isinstance(value, bool):
-                raise InputError(f"{what} must be true or false, got {value!r}")
-        elif isinstance(default, str):
-            if not isinstance(value, str):
-                raise InputError(f"{what} must be text, got {value!r}")
-        elif isinstance(default, tuple):
-            if value is None and spec.name in MAY_BE_LEFT_OUT:
-                continue
-            if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != len(default):
-                raise InputError(f"{what} must be {len(default)} numbers, got {value!r}")
-            whole = all(type(x) is int for x in default)
-            for x in value:
-                number(x, what)
-                if whole and type(x) is not int:
-                    raise InputError(f"{what} must be integers, got {value!r}")
-        elif type(default) is int:
-            if type(value) is not int:
-                raise InputError(f"{what} must be an integer, got {value!r}")
-        elif not np.isfinite(number(value, what)):
-            raise InputError(f"{what} must be finite, got {value!r}")
-    for name, choices in (("strength_by", STRENGTHS), ("friction_shape", FRICTIONS)):
-        if getattr(task, name) not in choices:
-            raise InputError(f"walking: {name}: {unknown_name('choice', getattr(task, name), choices)}")
-
-
-def _check_range(value: Any, what: str) -> None:
-    """An error where what is sought has no two ascending bounds."""
-    pair = isinstance(value, tuple | list) and len(value) == 2
-    ends = [number(x, what) for x in value] if pair else []
-    if not pair or not np.isfinite(ends).all() or not ends[0] < ends[1]:
-        raise InputError(f"{what} must be two ascending numbers, the least and the largest, got {value!r}")
 
 
 @declare("walk", "how someone walks", partly=True)
@@ -217,7 +167,12 @@ class Walking:
     ] = 0.0
 
     def __post_init__(self) -> None:
-        check_kinds(self)
+        check_kinds(self, "walking", MAY_BE_LEFT_OUT)
+        for key, factor in self.strength.items():
+            number(factor, f"walking: strength of '{key}'")
+        for name, choices in (("strength_by", STRENGTHS), ("friction_shape", FRICTIONS)):
+            if getattr(self, name) not in choices:
+                raise InputError(f"walking: {name}: {unknown_name('choice', getattr(self, name), choices)}")
         if self.sought:
             self._check_sought()
             return
