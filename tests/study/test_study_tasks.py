@@ -362,6 +362,34 @@ def test_a_motion_that_diverges_keeps_what_there_is(study, tmp_path):
 # ---- predictions ----------------------------------------------------------------------------------------
 
 
+STANDS = """
+[study]
+task = "control"
+duration = 0.5
+[mechanism]
+zoo = "quadruped"
+[controller]
+kind = "pd"
+kp = 400
+kd = 20
+[trajectory]
+kind = "hold"
+start = { "base.tz" = 0.6 }
+[ground]
+friction = 0.8
+contact = "rigid"
+"""
+
+
+def test_a_robot_stands_on_rigid_ground(study):
+    stood = run(study(STANDS))
+    assert stood.passed and stood.settings["method"] == "steps"
+    up = stood.ground_force.values[-1, :, 2].sum()
+    assert abs(up / (stood.mechanism.mass * 9.81) - 1.0) < 0.05
+    with pytest.raises(InputError, match="no stops"):
+        run(study(STANDS + "[stops]\nstiffness = 100\n"))
+
+
 DRONE = """<sdf version="1.9"><model name="drone">
   <link name="body"><inertial><mass>1</mass>
     <inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.02</izz></inertia></inertial></link>

@@ -106,7 +106,8 @@ def simulate(
     if isinstance(ground, Ground) and ground.contact == "rigid":
         refused = {"events": events, "stop_at": stop_at, "reactions": reactions}
         given, start = read_settings(simulate, settings, keywords), checked_start(mechanism, q0, qd0)
-        return simulate_steps(mechanism, start, duration, (torque, controller), ground, given, refused)
+        law = torque, controller
+        return simulate_steps(mechanism, start, duration, law, ground, given, refused, progress)
     scenario = Scenario.read(
         simulate,
         mechanism,

@@ -73,7 +73,7 @@ class Assignment:
         for warning in heard:
             warnings.warn(warning.message, stacklevel=3)
         ours = (str(x.message) for x in heard if isinstance(x.message, KinetreeWarning))
-        return found, tuple(dict.fromkeys(text.replace(f"{self.study.folder}{os.sep}", "") for text in ours))
+        return found, tuple(dict.fromkeys(_without_folder(text) for text in ours))
 
     @property
     def mechanism(self) -> Mechanism:
@@ -125,3 +125,9 @@ class Assignment:
         if self.output.samples is None:
             return result
         return result.at(self.times(float(result.time.values[-1])))
+
+
+def _without_folder(text: str) -> str:
+    """A remark that begins with a path, with the name of the file alone."""
+    place, colon, rest = text.partition(": ")
+    return f"{os.path.basename(place)}{colon}{rest}"

@@ -22,7 +22,8 @@ def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
     tables = work.tables
     options: dict[str, Any] = {"times": work.times(duration), "loads": timed_loads(work)}
     if tables.ground is not None:
-        options |= {"ground": ground(work), **ON_GROUND}
+        found = ground(work)
+        options |= {"ground": found} | (ON_GROUND if found.contact == "soil" else {})
     if tables.stops is not None:
         options["stops"] = _stops(work)
     if tables.integrator is not None:
@@ -53,7 +54,7 @@ def ground(work: Assignment) -> Any:
         for row in table.region:
             ends = {key: tuple(getattr(row, key)) for key in ("forward", "side") if getattr(row, key)}
             regions.append(Region(height=row.height, soil=row.soil and _soil(row.soil), **ends))
-        keys = ("origin", "normal", "forward", "points")
+        keys = ("origin", "normal", "forward", "points", "contact")
         given: dict[str, Any] = {} if table.terrain is None else {"terrain": terrain_of(table.terrain)}
         given |= {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
         if table.floor:

@@ -331,6 +331,11 @@ class GroundTable(SoilTable):
     normal: Vector | None = Field(None, description="Direction out of the ground; default against gravity.")
     forward: Vector | None = Field(None, description="First direction along the ground; default x.")
     points: Names | None = Field(None, description="Names of the contact points that touch; default all.")
+    contact: choice("contact", lambda: ("soil", "rigid")) = Field(  # type: ignore[valid-type]
+        "soil",
+        description="soil: springs and dampers; rigid: nothing sinks in, friction sticks, joints stop at "
+        "their limits, in fixed steps of integrator.max_step.",
+    )
     region: list[RegionTable] = Field([], description="Rectangular regions with other height or soil.")
     terrain: TerrainTable | None = Field(None, description="Heights above the plane; default none.")
 
