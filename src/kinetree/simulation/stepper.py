@@ -44,7 +44,7 @@ CAUSES = {
 }
 PRESET = {
     "tolerance": 5e-11,
-    "slope": 0.25,
+    "slope": 0.5,
     "push": 0.2,
     "turn_push": 1.0,
     "margin": 0.01,
@@ -113,9 +113,9 @@ class Stepper:
     at their limits (``stops``), and dry friction holds them. ``batch`` is the number of states, None for a
     single one without a batch axis. ``kp`` and ``kd`` are gains of servos, which act at the end of a step and
     so are stable however stiff. ``pairs`` of bodies (:class:`kinetree.simulation.BodyPair`, or names) may
-    touch by their spheres and capsules, see :func:`kinetree.simulation.body_pairs`. Free and ball joints are
-    unit quaternions inside; ``coordinates`` says how ``q`` and ``qd`` show them: as the mechanism does, or
-    "quaternion": (w, x, y, z) in place of three angles, and the angular velocity in body axes.
+    touch by their spheres, capsules and boxes, see :func:`kinetree.simulation.body_pairs`. Free and ball
+    joints are unit quaternions inside; ``coordinates`` says how ``q`` and ``qd`` show them: as the mechanism
+    does, or "quaternion": (w, x, y, z) in place of three angles, and the angular velocity in body axes.
 
     >>> import kinetree as kt
     >>> arm = kt.Stepper(kt.zoo.two_link(), dt=0.001, batch=8)
