@@ -171,6 +171,20 @@ def test_what_stands_does_not_creep():
     assert not creeping
 
 
+def test_friction_and_gains_may_differ_from_state_to_state():
+    """Blocks at 25 degrees, friction 0.5: one keeps it and stays, the other has half of it and slides."""
+    slope = 25 * DEGREE
+    stepper = kt.Stepper(block(slope), batch=2, ground=level(0.5), friction=[1.0, 0.5])
+    stepper.reset([0, 0, 0.05, 0, 0, 0])
+    stepper.step(times=500)
+    assert stepper.qd[:, 0] == pytest.approx([0.0, G * (np.sin(slope) - 0.25 * np.cos(slope))], abs=1e-6)
+    arm = kt.zoo.two_link()
+    stepper = kt.Stepper(arm, batch=2, kp=[[0, 0], [1e5, 1e5]], kd=[[0, 0], [1e3, 1e3]], stops=False)
+    stepper.reset([0.5, 0.2])
+    stepper.step([1.0, 0.0], target=[0.5, 0.2], times=200)
+    assert np.abs(stepper.q[1] - [0.5, 0.2]).max() < 1e-3 < np.abs(stepper.q[0] - [0.5, 0.2]).max()
+
+
 def test_the_friction_angle_is_sharp():
     angle = np.arctan(0.5)
     below, above = (on_the_ground(block(angle + d), np.zeros(6), 0.0, 0.0, 0.5) for d in (-1e-9, 1e-9))
@@ -547,6 +561,8 @@ def test_bad_input_is_refused_before_any_work():
         ("got nan", lambda: kt.Stepper(arm, nan)),
         ("batch must be", lambda: kt.Stepper(arm, batch=0)),
         ("restitution", lambda: kt.Stepper(arm, restitution=1.5)),
+        ("friction must", lambda: kt.Stepper(arm, batch=2, friction=[1.0, -1.0])),
+        ("friction must be a factor", lambda: kt.Stepper(arm, batch=2, friction=np.ones(3))),
         ("coordinates", lambda: kt.Stepper(arm, coordinates="euler")),  # type: ignore[arg-type]
         ("ground must be", lambda: kt.Stepper(arm, ground=1.0)),  # type: ignore[arg-type]
         ("kp must be >= 0", lambda: kt.Stepper(arm, kp=-1.0)),
