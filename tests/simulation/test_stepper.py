@@ -171,6 +171,20 @@ def test_what_stands_does_not_creep():
     assert not creeping
 
 
+def test_friction_and_gains_may_differ_from_state_to_state():
+    """Blocks at 25 degrees, friction 0.5: one keeps it and stays, the other has half of it and slides."""
+    slope = 25 * DEGREE
+    stepper = kt.Stepper(block(slope), batch=2, ground=level(0.5), friction=[1.0, 0.5])
+    stepper.reset([0, 0, 0.05, 0, 0, 0])
+    stepper.step(times=500)
+    assert stepper.qd[:, 0] == pytest.approx([0.0, G * (np.sin(slope) - 0.25 * np.cos(slope))], abs=1e-6)
+    arm = kt.zoo.two_link()
+    stepper = kt.Stepper(arm, batch=2, kp=[[0, 0], [1e5, 1e5]], kd=[[0, 0], [1e3, 1e3]], stops=False)
+    stepper.reset([0.5, 0.2])
+    stepper.step([1.0, 0.0], target=[0.5, 0.2], times=200)
+    assert np.abs(stepper.q[1] - [0.5, 0.2]).max() < 1e-3 < np.abs(stepper.q[0] - [0.5, 0.2]).max()
+
+
 def test_the_friction_angle_is_sharp():
     angle = np.arctan(0.5)
     below, above = (on_the_ground(block(angle + d), np.zeros(6), 0.0, 0.0, 0.5) for d in (-1e-9, 1e-9))
@@ -413,6 +427,57 @@ def test_piles_stand_and_collapse_by_their_friction():
     assert on_ground == pytest.approx([0, 0, 8 * G], abs=1e-6)
 
 
+def pile(sizes, solids=()):
+    """Boxes on one another, the first on the ground with its corners, and other shapes with their places."""
+    build, q, height = kt.Builder("pile", gravity=(0, 0, -G)), [], 0.0
+    for k, size in enumerate(sizes):
+        shape = kt.model.Shape("box", size)
+        handle = build.world.free(f"j{k}").body(f"box{k}", kt.Inertia.box(1.0, size), [shape])
+        for n in range(4) if k == 0 else ():
+            x, y = size[0] * (0.5 - n % 2), size[1] * (0.5 - n // 2)
+            handle.contact(f"corner{n}", at=(x, y, -0.5 * size[2]))
+        q += [0, 0, height + 0.5 * size[2], 0, 0, 0]
+        height += size[2]
+    for k, (shape, place) in enumerate(solids):
+        build.world.free(f"s{k}").body(f"solid{k}", kt.Inertia.box(1.0, (0.06, 0.06, 0.2)), [shape])
+        q += place
+    return build.build(), np.array(q, float)
+
+
+def test_boxes_stand_on_boxes_and_carry_round_bodies():
+    brick, plate, post = (0.2, 0.2, 0.1), (0.5, 0.4, 0.05), (0.1, 0.1, 0.2)
+    sphere, capsule = kt.model.Shape("sphere", (0.05,)), kt.model.Shape("capsule", (0.03, 0.2))
+    carried = [(sphere, [0.1, 0.1, 0.1, 0, 0, 0]), (capsule, [-0.1, 0, 0.08, 0, np.pi / 2, 0])]
+    fallen = []
+    for sizes, solids in (
+        ([brick] * 4, []),
+        ([plate, post], []),  # corners of the second on the first
+        ([post, plate], []),  # and the reverse
+        ([plate], carried),
+    ):
+        mechanism, q = pile(sizes, solids)
+        pairs = [("box0", f"solid{k}") for k in range(len(solids))]
+        pairs += [(f"box{k}", f"box{k + 1}") for k in range(len(sizes) - 1)]
+        stepper = kt.Stepper(mechanism, ground=level(0.6), pairs=pairs, stops=False)
+        stepper.reset(q)
+        stepper.step(times=1000)
+        moved, audit = np.abs(stepper.q - q).max(), stepper.audit()
+        held = stepper.contact.force[:4].sum(axis=0) - [0, 0, mechanism.mass * G]
+        if moved > 2e-5 or np.abs(held).max() > 1e-2 or audit.unsolved[0] or audit.depth[0] > 1e-5:
+            fallen.append((sizes, moved, held, audit))
+    assert not fallen
+
+
+def test_a_box_that_hangs_over_falls():
+    mechanism, q = pile([(0.2, 0.2, 0.1)] * 2)
+    q[6] = 0.12
+    stepper = kt.Stepper(mechanism, ground=level(0.6), pairs=[("box0", "box1")], stops=False)
+    stepper.reset(q)
+    stepper.step(times=150)
+    assert stepper.q[8] < 0.14
+    assert not stepper.audit().failures
+
+
 def test_pairs_of_a_robot_are_found_and_act():
     """Arms that could cross stop at one another; neighbors and what touches at home are left out."""
     build = kt.Builder("arms", gravity=(0, 0, 0))
@@ -496,11 +561,13 @@ def test_bad_input_is_refused_before_any_work():
         ("got nan", lambda: kt.Stepper(arm, nan)),
         ("batch must be", lambda: kt.Stepper(arm, batch=0)),
         ("restitution", lambda: kt.Stepper(arm, restitution=1.5)),
+        ("friction must", lambda: kt.Stepper(arm, batch=2, friction=[1.0, -1.0])),
+        ("friction must be a factor", lambda: kt.Stepper(arm, batch=2, friction=np.ones(3))),
         ("coordinates", lambda: kt.Stepper(arm, coordinates="euler")),  # type: ignore[arg-type]
         ("ground must be", lambda: kt.Stepper(arm, ground=1.0)),  # type: ignore[arg-type]
         ("kp must be >= 0", lambda: kt.Stepper(arm, kp=-1.0)),
         ("unknown body 'nose'", lambda: kt.Stepper(arm, pairs=[("nose", "link1")])),
-        ("has no sphere or capsule", lambda: kt.Stepper(arm, pairs=[arm.body_names[:2]])),
+        ("has no sphere or capsule or box", lambda: kt.Stepper(arm, pairs=[arm.body_names[:2]])),
         ("pairs must be", lambda: kt.Stepper(arm, pairs=["link1"])),  # type: ignore[list-item]
         ("closed loops", lambda: kt.Stepper(kt.zoo.four_bar())),
         ("joint 'joint2' in state 1", lambda: stepper.step([[0, 0], [0, nan], [0, 0]])),

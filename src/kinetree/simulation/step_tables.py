@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
 from kinetree.algebra.rotation import rotation_to_axis
-from kinetree.kernels.capsules import PAIR
 from kinetree.kernels.ground import PLANE, POINT, SOUGHT
 from kinetree.kernels.layout import Layout, layout_rows
 from kinetree.kernels.model_table import n_pairs, tree_table
@@ -39,7 +38,7 @@ from kinetree.simulation.compiled.step_memory import (
 from kinetree.simulation.compiled.terrain import terrain_numbers
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.setup import point_rows
-from kinetree.simulation.step_pairs import BodyPair, read_pairs
+from kinetree.simulation.step_pairs import BodyPair, PairTable, read_pairs
 
 LINE = 8  # numbers of a cache line, on which every part begins
 
@@ -144,12 +143,12 @@ class StepTables:
     def contact_names(self) -> tuple[str, ...]:
         """Names of all contacts: points over the ground, then pairs of bodies."""
         points = () if self.ground is None else self.ground.contact_names(self.mechanism)
-        return (*points, *self.pair_table[0])
+        return (*points, *self.pair_table.names)
 
     @cached_property
-    def pair_table(self) -> tuple[tuple[str, ...], Array]:
-        """Names of contacts between bodies, and the table of them."""
-        return read_pairs(self.mechanism, self.pairs)
+    def pair_table(self) -> PairTable:
+        """Contacts between bodies."""
+        return read_pairs(self.mechanism, self.pairs, len(self.point_table))
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -219,7 +218,8 @@ class StepTables:
             "n": self.tree.n,
             "nq": self.nq,
             "n_points": len(self.point_table),
-            "n_pairs": len(self.pair_table[0]),
+            "n_pairs": len(self.pair_table.capsules),
+            "n_boxes": len(self.pair_table.boxes),
             "n_contacts": self.n_contacts,
             "n_rows": len(self.rows),
             "n_regions": 1 if self.ground is None else 1 + len(self.ground.regions),
@@ -244,7 +244,8 @@ class StepTables:
             "tree": tree_table(self.tree),
             "joints": self._joint_table(),
             **self._ground_sections(),
-            "bodies": self.pair_table[1] if self.pair_table[0] else 1,
+            "bodies": self.pair_table.capsules if len(self.pair_table.capsules) else 1,
+            "boxes": self.pair_table.boxes if len(self.pair_table.boxes) else 1,
             **links,
             "fill": fill,
             "reach": reach,
@@ -300,8 +301,7 @@ class StepTables:
         for axis in _integers(self.point_table, POINT, "axis"):
             chain = self.chain(axis)
             found.append((chain, dict.fromkeys(chain, 1.0)))
-        table = self.pair_table[1]
-        for a, b in zip(_integers(table, PAIR, "a"), _integers(table, PAIR, "b"), strict=True):
+        for a, b in self.pair_table.axes:
             first, second = set(self.chain(a)), set(self.chain(b))
             share = dict.fromkeys(first - second, 1.0) | dict.fromkeys(second - first, -1.0)
             found.append((self.chain(a, b), share))

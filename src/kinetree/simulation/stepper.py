@@ -44,7 +44,7 @@ CAUSES = {
 }
 PRESET = {
     "tolerance": 5e-11,
-    "slope": 0.25,
+    "slope": 0.5,
     "push": 0.2,
     "turn_push": 1.0,
     "margin": 0.01,
@@ -112,10 +112,11 @@ class Stepper:
     Contacts are rigid, with Coulomb friction that sticks, and solved at the level of velocities; joints stop
     at their limits (``stops``), and dry friction holds them. ``batch`` is the number of states, None for a
     single one without a batch axis. ``kp`` and ``kd`` are gains of servos, which act at the end of a step and
-    so are stable however stiff. ``pairs`` of bodies (:class:`kinetree.simulation.BodyPair`, or names) may
-    touch by their spheres and capsules, see :func:`kinetree.simulation.body_pairs`. Free and ball joints are
-    unit quaternions inside; ``coordinates`` says how ``q`` and ``qd`` show them: as the mechanism does, or
-    "quaternion": (w, x, y, z) in place of three angles, and the angular velocity in body axes.
+    so are stable however stiff; like the factors of the ground's ``friction`` they may differ from state to
+    state, (batch, n_dof) and (batch,). ``pairs`` of bodies (:class:`kinetree.simulation.BodyPair`, or names)
+    may touch by their spheres, capsules and boxes, see :func:`kinetree.simulation.body_pairs`. Free and ball
+    joints are unit quaternions inside; ``coordinates`` says how ``q`` and ``qd`` show them: as the mechanism
+    does, or "quaternion": (w, x, y, z) in place of three angles, and the angular velocity in body axes.
 
     >>> import kinetree as kt
     >>> arm = kt.Stepper(kt.zoo.two_link(), dt=0.001, batch=8)
@@ -137,6 +138,7 @@ class Stepper:
         coordinates: CoordinatesKind = "mechanism",
         stops: bool = True,
         restitution: float = 0.0,
+        friction: ArrayLike = 1.0,
         controller: Any = None,
         pairs: Iterable[BodyPair | tuple[str, str]] = (),
         threads: int | None = None,
@@ -163,6 +165,7 @@ class Stepper:
         self._state[:] = 0.0
         self._torque, self._target = np.zeros((rows, n)), np.zeros((rows, n))
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
+        self._friction[:count, 0] = _factors(friction, count)
         self._ranges = Ranges(step_states(), unused(), tables.memory, LANES)
         self._view = (np.zeros((count, n)), np.zeros((count, n)))  # coordinates of all axes as last shown
         self._fresh, self._seen = False, self._view
@@ -482,6 +485,16 @@ def _floating(mechanism: Mechanism) -> list[int]:
         if n == 6:
             found += range(axis, axis + n)
         axis += n
+    return found
+
+
+def _factors(friction: ArrayLike, count: int) -> Array:
+    """Factors of the friction of the ground, one for each state."""
+    found = numbers(friction, "friction")
+    if found.shape not in ((), (count,)):
+        raise InputError(f"friction must be a factor or have shape ({count},), got shape {found.shape}")
+    if not (np.isfinite(found) & (found >= 0.0)).all():
+        raise InputError(f"friction must be finite factors >= 0, got {found.min():g}")
     return found
 
 

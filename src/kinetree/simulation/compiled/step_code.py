@@ -40,6 +40,7 @@ from kinetree.kernels.stepping import (
 )
 from kinetree.kernels.udu import factor
 from kinetree.kernels.vectors import cross_plus, dot, sub
+from kinetree.simulation.compiled.box_contacts import BOX_PAIR, SLOTS, lay_boxes
 from kinetree.simulation.compiled.contact_solve import solve
 from kinetree.simulation.compiled.step_memory import (
     BOUND_ROW,
@@ -179,6 +180,22 @@ def pair_contacts(memory, head, friction):
             axis = none + 1.0, none, none
             contacts.n[k], contacts.t[k], contacts.u[k], contacts.place[k] = axis, axis, axis, axis
         contacts.mu[k] = none + bodies.friction[m]
+
+
+@part
+def box_contacts(memory, head):
+    """Place, directions and gap of all contacts of boxes, and how fast they open."""
+    _, _, work, _, _ = views(memory, head)
+    boxes = fields(memory, BOX_PAIR, 1, head.boxes[0])
+    contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
+    lay_boxes(memory, head.work[0], head.contacts[0], boxes, head.n_boxes[0])
+    for m in range(head.n_boxes[0]):
+        a, b, first = boxes.a[m], boxes.b[m], boxes.slot[m]
+        for k in range(first, first + (1 if boxes.round[m] == 1 else SLOTS)):
+            place = contacts.place[k]
+            va = cross_plus(work.w[a], place, work.v[a])
+            vb = cross_plus(work.w[b], place, work.v[b])
+            contacts.speed[k] = dot(sub(va, vb), contacts.n[k])
 
 
 @part
@@ -425,6 +442,8 @@ def look(memory, head, friction):
         ground_contacts(memory, head, friction)
     if head.n_pairs[0] > 0:
         pair_contacts(memory, head, friction)
+    if head.n_boxes[0] > 0:
+        box_contacts(memory, head)
 
 
 @part

@@ -63,6 +63,7 @@ COUNTS = (
     "nq",
     "n_points",
     "n_pairs",
+    "n_boxes",
     "n_contacts",
     "n_rows",
     "n_regions",
@@ -72,8 +73,8 @@ COUNTS = (
     "cycles",
     "late",
 )
-TABLES = ("tree", "joints", "points", "bodies", "regions", "plane", "terrain", "sought", "links",
-          "candidates", "joint_rows", "fill", "reach")  # fmt: skip
+TABLES = ("tree", "joints", "points", "bodies", "boxes", "regions", "plane", "terrain", "sought",
+          "links", "candidates", "joint_rows", "fill", "reach")  # fmt: skip
 SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",
            "pairs", "root", "inverse_root", "z", "z_free", "z_old", "b", "y", "column", "row_y", "contacts",
            "rows", "H", "active", "near", "touched", "marks", "pushed")  # fmt: skip
