@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError, listed
@@ -14,13 +15,17 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
-from kinetree.result.variables import ALL
 from kinetree.simulation.compiled.step_memory import SOLVED
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.judge import KEPT, Judge, dust_layer
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.settings import AUTO, Settings, output_times, positive
+from kinetree.simulation.setup import surroundings
 from kinetree.simulation.stepper import PRESET, Stepper
+from kinetree.simulation.torque import read_law
 from kinetree.state import Coordinates, coordinates
+from kinetree.verdicts.finding import Findings, checks_of
+from kinetree.verdicts.margins import read_verdicts
 
 STEP = 0.002  # s, unless ``max_step`` is given
 WHOLE = 1e-9  # steps by which a time of the output may be off
@@ -44,22 +49,58 @@ def simulate_steps(
     dt = T / np.ceil(T / (STEP if given.max_step is None else positive(given.max_step, "max_step", "s")))
     stepper = Stepper(mechanism, dt, ground=ground, controller=controller)
     stepper.reset(*start)
-    at = _indices(output_times(given.times, T), dt)
-    began, rows = perf_counter(), []
+    judge = Judge(read_verdicts(given.verdicts), read_law(mechanism, *law), surroundings(ground), mechanism)
+    record = _Record(judge, np.round(output_times(given.times, T) / dt).astype(np.int64))
+    began = perf_counter()
     with shown_progress(progress, T) as tell:
-        for k, step in enumerate(at):
-            if step > 0:
-                stepper.step(torque, times=int(step - (at[k - 1] if k else 0)))
+        done = 0
+        for step in record.marks:
+            if step > done:
+                stepper.step(torque, times=int(step) - done)
+            done = int(step)
             if stepper.audit().cause[0]:
                 break
-            rows.append(_row(stepper))
-            if tell is not None:
-                tell(step * dt)
-    result = _result(stepper, at[: len(rows)] * dt, rows, ground, perf_counter() - began)
-    if len(rows) < len(at):
+            record.add(done, stepper)
+            tell(done * dt)
+    result = _result(stepper, record, ground, perf_counter() - began)
+    if done < record.marks[-1] or stepper.audit().cause[0]:
         cause = stepper.audit().failures[0]
         raise SimulationError(f"the simulation stopped at t = {stepper.time:g} s: {cause}", result)
     return result
+
+
+class _Record:
+    """States after steps: those of the output, and as many between as verdicts need."""
+
+    def __init__(self, judge: Judge, output: NDArray[np.int64]) -> None:
+        """``output``: after which steps."""
+        self.judge, self.output = judge, output
+        every = -(-int(output[-1]) // KEPT)
+        self.marks = np.union1d(output, np.arange(0, output[-1] + 1, every))
+        self._steps: list[int] = []
+        self._rows: list[tuple[Array, ...]] = []
+
+    def add(self, step: int, stepper: Stepper) -> None:
+        """Keep the state after a step."""
+        self._steps.append(step)
+        self._rows.append(_row(stepper))
+
+    def columns(self, dt: float) -> tuple[Array, ...]:
+        """Times, and what `_row` keeps, of all marks."""
+        return dt * np.array(self._steps), *(np.array(x) for x in zip(*self._rows, strict=True))
+
+    def shown(self, columns: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Of these the rows of the output."""
+        rows = np.isin(self._steps, self.output)
+        return tuple(x[rows] for x in columns)
+
+    def verdicts(self, t: Array, q: Array, qd: Array, tau: Array) -> tuple[Findings, dict[str, str]]:
+        """What the motion is judged by, and what it is not judged by."""
+        watch = self.judge.watch()
+        watch.add(t, q[:, None], qd[:, None])
+        watch.add_efforts(t, tau[:, None])
+        found = self.judge.motion_findings(t, q[None], None, dust_layer(self.judge.ground)) | watch.findings()
+        return found, self.judge.not_judged(found, watch)
 
 
 def _row(stepper: Stepper) -> tuple[Array, ...]:
@@ -71,7 +112,7 @@ def _row(stepper: Stepper) -> tuple[Array, ...]:
 def _refuse(given: Settings, refused: Mapping[str, Any]) -> None:
     """Raise where something is asked for that steps do not do."""
     wrong = [name for name, value in refused.items() if value]
-    wrong += ["loads"] if given.loads is not None and given.loads != [] else []
+    wrong += ["loads"] if given.loads is not None and np.size(np.array(given.loads, dtype=object)) else []
     wrong += [name for name in ("stops", "baumgarte", "step") if getattr(given, name) is not None]
     if given.method != AUTO:
         wrong.append("method")
@@ -96,17 +137,12 @@ def _law(mechanism: Mechanism, law: tuple[Any, Any]) -> tuple[Any, Any]:
     return coordinates(mechanism, torque, "torque"), controller
 
 
-def _indices(times: Array, dt: float) -> Array:
-    """The steps after which the output times come, the nearest ones."""
-    steps = np.round(times / dt).astype(np.int64)
-    found: Array = np.unique(steps)
-    return found
-
-
-def _result(stepper: Stepper, times: Array, rows: list[Any], ground: Ground, seconds: float) -> Result:
+def _result(stepper: Stepper, record: _Record, ground: Ground, seconds: float) -> Result:
     """The result of recorded steps."""
     mechanism, audit = stepper.mechanism, stepper.audit()
-    q, qd, tau, force, gap = (np.array(column) for column in zip(*rows, strict=True))
+    columns = record.columns(stepper.dt)
+    findings, not_judged = record.verdicts(*columns[:4])
+    times, q, qd, tau, force, gap = record.shown(columns)
     share = audit.unsolved[0] / max(audit.steps[0], 1)
     worst = f"the worst residual of {audit.steps[0]} steps is {audit.worst_residual[0]:.2g} m/s"
     scale = max(mechanism.mass * 9.81, 1.0)
@@ -124,6 +160,7 @@ def _result(stepper: Stepper, times: Array, rows: list[Any], ground: Ground, sec
             f"the most energy that contacts and stops added in a step{start}",
         ),
     }
+    checks |= checks_of(findings)
     return build_result(
         "simulate",
         mechanism,
@@ -133,8 +170,8 @@ def _result(stepper: Stepper, times: Array, rows: list[Any], ground: Ground, sec
                   "ground": ground.settings(mechanism)},
         audit=checks,
         statistics={"steps": int(audit.steps[0]), "unsolved": int(audit.unsolved[0])},
-        messages=[f"{name.replace('_', ' ')} {check}" for name, check in checks.items() if not check.passed],
-        not_judged={ALL: "simulations with rigid contact are not judged by verdicts"},
+        messages=[check.sentence for check in checks.values() if not check.passed],
+        not_judged=not_judged,
         seconds=seconds,
     )  # fmt: skip
 
