@@ -63,7 +63,8 @@ def export_code(
     """Write C code of a mechanism's dynamics that needs no library.
 
     One header, one source in C99 without allocation, which calls only sin, cos and sqrt, a self-test
-    with numbers, and a Makefile: 'make test' builds and runs it. For mechanisms without closed loops.
+    with numbers, and a Makefile: 'make test' builds and runs it. Mechanisms with closed loops have
+    inverse_dynamics and forward_dynamics, for states that close them.
 
     Example: kinetree export-code kuka_kr5 --functions inverse_dynamics,gravity_torque --real float
     """

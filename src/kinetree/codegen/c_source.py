@@ -62,6 +62,11 @@ def header(mechanism: Mechanism, functions: Sequence[CFunction], real: str, vers
         " *",
         " * SI units and radians. Matrices are row by row. Nothing is allocated and nothing kept, so that",
         " * threads may call functions. Results must not overlap arguments or each other.",
+        *(
+            [" * States must close the loops: q, qd and qdd are those of all joints."]
+            if mechanism.loops
+            else []
+        ),
         " */",
         f"#ifndef {prefix}_H",
         f"#define {prefix}_H",

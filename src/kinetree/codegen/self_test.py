@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetree.codegen.c_source import CFunction, number
 from kinetree.codegen.identifiers import comment
+from kinetree.dynamics.loops.states import fitting_state
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import random_state
 
@@ -58,7 +59,10 @@ def self_test(mechanism: Mechanism, functions: Sequence[CFunction], real: str, h
 
 def _rounded(mechanism: Mechanism, real: str) -> dict[str, Any]:
     """Random states that the type of the numbers can represent."""
-    found = random_state(mechanism, np.random.default_rng(0), (STATES,))
+    if mechanism.loops:
+        found = fitting_state(mechanism, STATES, 0)
+    else:
+        found = random_state(mechanism, np.random.default_rng(0), (STATES,))
     rows = {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": found.qdd}
     kind = np.float32 if real == "float" else np.float64
     return {name: row.astype(kind).astype(np.float64) for name, row in rows.items()}
