@@ -21,7 +21,7 @@ import scipy.linalg
 from kinetree.algebra.arrays import Array
 from kinetree.derivations import denoc
 from kinetree.derivations.contract import Closed
-from kinetree.derivations.cut_joints import cut_jacobian, cut_rates
+from kinetree.derivations.cut_joints import cut_gaps, cut_jacobian, cut_rates
 from kinetree.derivations.lagrangian_recursion import forward_kinematics
 from kinetree.dynamics.loops.coordinates import has_cut_drives, has_cut_forces
 from kinetree.dynamics.loops.states import fitting_state
@@ -67,17 +67,33 @@ def closed_forward(mechanism: Mechanism, q: Any, qd: Any, tau: Any) -> list[Any]
 def closed_inverse(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
     """Torques of the drives, zero elsewhere, where these are as many as the mobility."""
     tree, (closed, rows) = mechanism.tree, closed_loops(mechanism)
-    drives, passive = np.flatnonzero(closed.driven), np.flatnonzero(~np.asarray(closed.driven))
-    if len(passive) != len(rows):
-        raise InputError(
-            f"inverse_dynamics of '{mechanism.name}' needs as many drives as its mobility, "
-            f"{tree.n - len(rows)}; it has {len(drives)}"
-        )
+    drives, passive = _drives(mechanism, closed, rows)
     J, needed = cut_jacobian(tree, closed.cuts, q)[rows], denoc.inverse_dynamics(tree, q, qd, qdd)
     force = _orthogonalized(J[:, passive].T, needed[passive])
     tau = np.zeros(tree.n, object)
     tau[drives] = needed[drives] - J[:, drives].T @ force
     return [tau]
+
+
+def closing_step(mechanism: Mechanism, q: Any) -> list[Any]:
+    """A step of Newton's iteration that closes the loops while the drives stay: (n,), and the gap left."""
+    tree, (closed, rows) = mechanism.tree, closed_loops(mechanism)
+    _, passive = _drives(mechanism, closed, rows)
+    J, gap = cut_jacobian(tree, closed.cuts, q)[rows], cut_gaps(tree, closed.cuts, q)[rows]
+    step = np.zeros(tree.n, object)
+    step[passive] = _orthogonalized(J[:, passive], -gap)
+    return [step, [_root(_dot(gap, gap))]]
+
+
+def _drives(mechanism: Mechanism, closed: Closed, rows: Array) -> tuple[Array, Array]:
+    """Driven axes and the others, if these are as many as the rows."""
+    drives, passive = np.flatnonzero(closed.driven), np.flatnonzero(~np.asarray(closed.driven))
+    if len(passive) != len(rows):
+        raise InputError(
+            f"this needs as many drives of '{mechanism.name}' as its mobility, "
+            f"{mechanism.n_dof - len(rows)}; it has {len(drives)}"
+        )
+    return drives, passive
 
 
 def solved(M: Any, b: Any) -> Any:

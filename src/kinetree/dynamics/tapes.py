@@ -17,7 +17,7 @@ import numpy as np
 from kinetree.derivations import denoc
 from kinetree.dynamics.axis_motion import AxisMotion
 from kinetree.dynamics.coupling import axis_slopes, coupled, independent, on_axes
-from kinetree.dynamics.loop_tapes import closed_forward, closed_inverse, solved
+from kinetree.dynamics.loop_tapes import closed_forward, closed_inverse, closing_step, solved
 from kinetree.dynamics.specialized import acceleration_slopes
 from kinetree.dynamics.springs import stretch
 from kinetree.engine.interpret import interpreted, interpreted_full
@@ -100,6 +100,8 @@ def taped(mechanism: Mechanism, name: str) -> TapedAnswer:
             f"mechanism '{mechanism.name}' has closed loops; with these only {' and '.join(CLOSED)} are "
             "recorded; mechanism.opened() is its tree"
         )
+    if not mechanism.loops and not question.answers:
+        raise InputError(f"mechanism '{mechanism.name}' has no closed loops, so there is no {name}")
     if not mechanism.n_dof:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom")
     inputs = tuple(Quantity(x, (mechanism.n_dof,), *ARGUMENTS[x]) for x in question.inputs)
@@ -310,7 +312,12 @@ def _refuse_springs(mechanism: Mechanism, name: str) -> None:
     )
 
 
-CLOSED = {"inverse_dynamics": closed_inverse, "forward_dynamics": closed_forward}
+CLOSING = "close_loops_step"
+CLOSED = {
+    "inverse_dynamics": closed_inverse,
+    "forward_dynamics": closed_forward,
+    CLOSING: closing_step,
+}
 
 
 # ---- the list ---------------------------------------------------------------------------------------------
@@ -354,6 +361,16 @@ QUESTIONS = {
             ("q", "qd", "tau"),
             _row("qdd"),
             (_forward,),
+        ),
+        TapedQuestion(
+            CLOSING,
+            "a step of Newton's iteration that closes the loops while the drives keep their positions",
+            ("q",),
+            lambda m: (
+                Quantity("step", (m.n_dof,), "rad, m", "to be added to q"),
+                Quantity("gap", (1,), "m, 1", "how far the loops are open at q"),
+            ),
+            (),
         ),
         TapedQuestion(
             "mass_matrix",
