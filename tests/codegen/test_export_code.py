@@ -15,6 +15,7 @@ import kinetree as kt
 from kinetree.cli import app
 from kinetree.codegen.c_source import number
 from kinetree.codegen.identifiers import comment, identifier, unique_identifiers
+from kinetree.dynamics.loops.states import fitting_state
 from kinetree.engine.tape.pieces import in_pieces
 from kinetree.errors import FileError, InputError, SizeError
 from support.kernels import zoo
@@ -166,7 +167,8 @@ def test_wrong_input_is_refused_and_nothing_is_left(tmp_path, monkeypatch):
         (InputError, "unknown body 'nose'", arm, ["jacobian:nose"], {}),
         (InputError, "unknown language 'rust'", arm, ["mass_matrix"], {"language": "rust"}),
         (InputError, "unknown real 'half'", arm, ["mass_matrix"], {"real": "half"}),
-        (InputError, "closed loops", kt.zoo.four_bar(), ["mass_matrix"], {}),
+        (InputError, "has no closed loops", arm, ["close_loops_step"], {}),
+        (InputError, "closed loops; with these only", kt.zoo.four_bar(), ["mass_matrix"], {}),
         (SizeError, r"takes \d+ operations", kt.zoo.chain(40), ["forward_dynamics_derivatives"], {}),
         (FileError, "already exists; use --force", arm, ["mass_matrix"], {"output": there}),
         (FileError, "is a file", arm, ["mass_matrix"], {"output": tmp_path / "file"}),
@@ -234,3 +236,23 @@ def test_mechanisms_of_urdf_files(tmp_path):
         functions = ["inverse_dynamics", "forward_dynamics", "gravity_torque", "joint_reactions"]
         done = kt.export_code(robot, [*functions, f"jacobian:{robot.body_names[-1]}"], tmp_path / file.stem)
         assert "passed" in built(done, *SANITIZED)
+
+
+@needs_compiler
+def test_mechanisms_with_closed_loops(tmp_path, rng):
+    """Planar, with several loops, spatial; positions closed from nearby are those of the library."""
+    for mechanism in (kt.zoo.four_bar(), kt.zoo.three_rrr(), kt.zoo.stewart()):
+        functions = ["inverse_dynamics", "forward_dynamics", "close_loops_step"]
+        done = kt.export_code(mechanism, functions, tmp_path / mechanism.name)
+        assert "passed" in built(done, *SANITIZED)
+        assert "must close the loops" in (done.folder / done.files[0]).read_text()
+        command = [COMPILERS[0], "-O1", "-shared", "-fPIC", "-o", "loops.so", done.files[1], "-lm"]
+        subprocess.run(command, cwd=done.folder, check=True)
+        library = ctypes.CDLL(str(done.folder / "loops.so"))
+        close = getattr(library, f"{mechanism.name}_close_loops")
+        held = [name for name, driven in zip(mechanism.joint_names, mechanism.driven, strict=True) if driven]
+        for q in fitting_state(mechanism, 3, 5).q:
+            start = q + 0.1 * rng.uniform(-1, 1, q.shape) * ~mechanism.driven
+            found = start.copy()
+            assert 1 <= close(ctypes.c_void_p(found.ctypes.data)) <= 10
+            np.testing.assert_allclose(found, kt.loops.assemble(mechanism, start, hold=held), atol=1e-10)

@@ -96,7 +96,7 @@ def test_stamp_tells_sources_lanes_and_processor(package, tmp_path):
     first = stamps(copy)
     assert len(set(first)) == 5
     assert stamps(copy) == first
-    helper = copy / "kinetree" / "engine" / "lanes" / "functions.py"
+    helper = copy / "kinetree" / "engine" / "angle_table.py"
     text = helper.read_text()
     assert "NEAR = 1e6" in text
     helper.write_text(text.replace("NEAR = 1e6", "NEAR = 2e6"))
@@ -114,6 +114,12 @@ def test_stamp_of_a_room_tells_its_own_sources_only(package, tmp_path):
         file.write("# changed\n")
     changed = [a != b for a, b in zip(first, stamps(copy), strict=True)]
     assert changed == [False, False, False, True, False]
+    code = "from kinetree.engine.disk_cache import stamp; print(stamp(4), stamp(4, 'engine/tape'))"
+    general, made = finish(start(copy, code))[0].split()
+    with open(copy / "kinetree" / "engine" / "tape" / "llvm_text.py", "a") as file:
+        file.write("# changed\n")
+    after = finish(start(copy, code))[0].split()
+    assert after[0] == general and after[1] != made
 
 
 @pytest.mark.parametrize("lanes", [2, 8])

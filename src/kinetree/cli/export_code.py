@@ -34,7 +34,8 @@ def export_code(
         typer.Option(
             help="Functions to write, with commas: inverse_dynamics, forward_dynamics, mass_matrix, "
             "bias_torque, gravity_torque, joint_reactions, forward_kinematics, body_velocities, energies, "
-            "inertia_regressor, inverse_dynamics_derivatives, forward_dynamics_derivatives, jacobian:BODY.",
+            "inertia_regressor, inverse_dynamics_derivatives, forward_dynamics_derivatives, jacobian:BODY; "
+            "with closed loops inverse_dynamics, forward_dynamics, close_loops_step.",
             metavar="NAMES",
             autocompletion=complete_code_functions,
         ),
@@ -63,7 +64,8 @@ def export_code(
     """Write C code of a mechanism's dynamics that needs no library.
 
     One header, one source in C99 without allocation, which calls only sin, cos and sqrt, a self-test
-    with numbers, and a Makefile: 'make test' builds and runs it. For mechanisms without closed loops.
+    with numbers, and a Makefile: 'make test' builds and runs it. Torques and accelerations of mechanisms
+    with closed loops are those of states that close them, which close_loops finds.
 
     Example: kinetree export-code kuka_kr5 --functions inverse_dynamics,gravity_torque --real float
     """

@@ -39,7 +39,7 @@ def complete_model(incomplete: str) -> list[str]:
 def complete_code_functions(incomplete: str) -> list[str]:
     """Functions that code is written for, after the last comma."""
     text = (PACKAGE / "dynamics" / "tapes.py").read_text(encoding="utf-8")
-    names = [*re.findall(r'TapedQuestion\(\s+"(\w+)"', text), "jacobian:"]
+    names = [*re.findall(r'TapedQuestion\(\s+"(\w+)"', text), "close_loops_step", "jacobian:"]
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.codegen.identifiers import comment, identifier, unique_identifiers
-from kinetree.dynamics.tapes import Quantity, TapedAnswer
+from kinetree.dynamics.tapes import CLOSING, Quantity, TapedAnswer
 from kinetree.engine.tape.number import CONSTANT, INPUT, Operation
 from kinetree.engine.tape.pieces import Piece, Pieces, in_pieces
 from kinetree.errors import InputError
@@ -18,6 +18,8 @@ from kinetree.model.mechanism import Mechanism
 REALS = ("double", "float")
 LARGEST_PIECE = 2000  # operations in one C function: a compiler's time grows faster than its length
 WIDTH = 100
+STEPS = 20  # of Newton's iteration, which takes about five from nearby
+GAP = {"double": 1e-12, "float": 1e-5}  # m, 1: loops with smaller gaps are closed
 INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 CALLS = {"sine": "sin", "cosine": "cos", "square_root": "sqrt", "arctan": "atan"}
 
@@ -43,6 +45,11 @@ class CFunction:
         sizes += [f"{real} {name}[{x.size}]" for name, x in results]
         return f"void {self.name}({', '.join(sizes)})"
 
+    @property
+    def iterated(self) -> str:
+        """The name of the function that repeats a step until it is done; empty if this is none."""
+        return self.name.removesuffix("_step") if self.answer.question.name == CLOSING else ""
+
 
 def functions_of(mechanism: Mechanism, answers: Sequence[TapedAnswer]) -> list[CFunction]:
     """Recorded questions with unique names that begin with that of the mechanism."""
@@ -62,6 +69,11 @@ def header(mechanism: Mechanism, functions: Sequence[CFunction], real: str, vers
         " *",
         " * SI units and radians. Matrices are row by row. Nothing is allocated and nothing kept, so that",
         " * threads may call functions. Results must not overlap arguments or each other.",
+        *(
+            [" * States must close the loops: q, qd and qdd are those of all joints."]
+            if mechanism.loops
+            else []
+        ),
         " */",
         f"#ifndef {prefix}_H",
         f"#define {prefix}_H",
@@ -77,6 +89,13 @@ def header(mechanism: Mechanism, functions: Sequence[CFunction], real: str, vers
     ]
     for function in functions:
         lines += [*_described(function), f"{function.prototype(real)};", ""]
+        if function.iterated:
+            lines += [
+                "/* Close the loops near q while the drives keep their positions: the number of steps, or -1",
+                f" * if {STEPS} do not suffice: too far, or no pose closes them. */",
+                f"int {function.iterated}({real} q[{mechanism.n_dof}]);",
+                "",
+            ]
     lines += ["#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {prefix}_H */", ""]
     return "\n".join(lines)
 
@@ -124,7 +143,24 @@ def source(mechanism: Mechanism, functions: Sequence[CFunction], real: str, file
     lines = [f"/* See {file} for arguments and units. */", f'#include "{file}"', "", "#include <math.h>", ""]
     for function in functions:
         lines += [*_function(function, real), ""]
+        if function.iterated:
+            lines += [*_iteration(function, mechanism.n_dof, real), ""]
     return "\n".join(lines)
+
+
+def _iteration(function: CFunction, n: int, real: str) -> Iterator[str]:
+    """Steps until the loops are closed, at most so many."""
+    yield f"int {function.iterated}({real} q[{n}])"
+    yield "{"
+    yield f"    {real} step[{n}], gap[1];"
+    yield "    int k, i;"
+    yield f"    for (k = 0; k <= {STEPS}; ++k) {{"
+    yield f"        {function.name}(q, step, gap);"
+    yield f"        if (gap[0] <= {number(GAP[real], real)}) return k;"
+    yield f"        for (i = 0; i < {n}; ++i) q[i] += step[i];"
+    yield "    }"
+    yield "    return -1;"
+    yield "}"
 
 
 def _function(function: CFunction, real: str) -> Iterator[str]:

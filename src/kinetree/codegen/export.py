@@ -52,7 +52,9 @@ def export_code(
     inertia are known. ``functions``: names such as "inverse_dynamics", "forward_dynamics", "mass_matrix",
     "gravity_torque", "forward_kinematics", "inverse_dynamics_derivatives" or "jacobian:hand", of the origin
     of a body or frame. ``output``: the new folder; default the name of the mechanism with ``_c``. With
-    ``force`` files of an existing folder are replaced. For mechanisms without closed loops.
+    ``force`` files of an existing folder are replaced. With closed loops there are "inverse_dynamics" and
+    "forward_dynamics", for states of all joints that close the loops, and "close_loops_step", a step of
+    Newton's iteration, with a function around it that closes them.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> place = pathlib.Path(tempfile.mkdtemp(), "arm")

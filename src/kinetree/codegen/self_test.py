@@ -9,11 +9,13 @@ import numpy as np
 
 from kinetree.codegen.c_source import CFunction, number
 from kinetree.codegen.identifiers import comment
+from kinetree.dynamics.loops.states import fitting_state
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import random_state
 
 STATES = 3
 TOLERANCE = {"double": 1e-14, "float": 1e-5}  # of the largest number of a result
+OPEN = "open q"  # positions near those that close the loops
 MARGIN = 10.0  # other orders of operations may cause more than the rounding errors that were measured
 
 
@@ -58,8 +60,18 @@ def self_test(mechanism: Mechanism, functions: Sequence[CFunction], real: str, h
 
 def _rounded(mechanism: Mechanism, real: str) -> dict[str, Any]:
     """Random states that the type of the numbers can represent."""
-    found = random_state(mechanism, np.random.default_rng(0), (STATES,))
-    rows = {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": found.qdd}
+    if mechanism.loops:
+        found = fitting_state(mechanism, STATES, 0)
+    else:
+        found = random_state(mechanism, np.random.default_rng(0), (STATES,))
+    rng = np.random.default_rng(1)
+    rows = {
+        OPEN: found.q + 0.05 * rng.standard_normal(found.q.shape),
+        "q": found.q,
+        "qd": found.qd,
+        "qdd": found.qdd,
+        "tau": found.qdd,
+    }
     kind = np.float32 if real == "float" else np.float64
     return {name: row.astype(kind).astype(np.float64) for name, row in rows.items()}
 
@@ -67,7 +79,7 @@ def _rounded(mechanism: Mechanism, real: str) -> dict[str, Any]:
 def _test_of(function: CFunction, state: dict[str, Any], real: str) -> Iterator[str]:
     """A function that compares the results of one function."""
     answer, arguments = function.answer, function.arguments
-    inputs = [state[x.name] for x in answer.inputs]
+    inputs = [state[OPEN if function.iterated else x.name] for x in answer.inputs]
     expected = answer.recording.evaluate(*inputs)
     allowed = _tolerances(function, inputs, expected, real)
     yield f"static int test_{function.name}(void)"

@@ -48,6 +48,21 @@ def cut_jacobian(tree: Tree, cuts: tuple[Cut, ...], q: Any) -> Numbers:
     return J
 
 
+def cut_gaps(tree: Tree, cuts: tuple[Cut, ...], q: Any) -> Numbers:
+    """The gaps (rows,), whose derivatives are `cut_jacobian`: zero where the loops are closed."""
+    A, found = world_poses(tree, link_matrices(tree, q)[0]), []
+    for cut in cuts:
+        X = _seen(cut, A)[1]
+        for one in cut.rows:
+            if one.type == DIRECTION:
+                found.append(one.e @ X[:3, :3] @ one.f - one.constant)
+            elif one.type == POINT:
+                found.append(one.e @ X[:3, 3])
+            else:
+                found.append((X[:3, 3] @ X[:3, 3] - one.constant**2) / (2.0 * one.constant))
+    return np.array(found)
+
+
 def cut_rates(cuts: tuple[Cut, ...], motion: Kinematics) -> Numbers:
     """Second time derivatives of the gaps, (rows,), in a motion A, B, C; at qdd = 0 they are dJ/dt qd."""
     _, A, B, C = motion

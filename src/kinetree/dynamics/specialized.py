@@ -173,8 +173,8 @@ def acceleration_slopes(tree: Tree, q: Any, qd: Any, tau: Any) -> list[Any]:
     qdd, _ = accelerations_and_pivots(tree, q, qd, tau)
     _, full = interpreted_full(RNEA_GRADIENT, tree, [q, qd, qdd], [n])
     U, inverse_D = factors(tree, denoc.mass_matrix(tree, q))
-    slopes = [_divided(tree, U, inverse_D, -x.reshape(n, n)) for x in full[:2]]
-    inverse = _divided(tree, U, inverse_D, np.eye(n).astype(object))
+    slopes = [divided(tree, U, inverse_D, -x.reshape(n, n)) for x in full[:2]]
+    inverse = divided(tree, U, inverse_D, np.eye(n).astype(object))
     for i in range(n):  # symmetric: half of it need not be computed
         inverse[i, :i] = inverse[:i, i]
     return [qdd, *slopes, inverse]
@@ -203,7 +203,7 @@ def factors(tree: Tree, M: Any) -> tuple[Any, list[Any]]:
     return U, inverse_D
 
 
-def _divided(tree: Tree, U: Any, inverse_D: list[Any], B: Any) -> Any:
+def divided(tree: Tree, U: Any, inverse_D: list[Any], B: Any) -> Any:
     """M^-1 B: U x = b from the tips, then D, then U^T from the root."""
     X = np.array(B, object)
     for i in range(tree.n - 1, -1, -1):

@@ -17,6 +17,7 @@ import numpy as np
 from kinetree.derivations import denoc
 from kinetree.dynamics.axis_motion import AxisMotion
 from kinetree.dynamics.coupling import axis_slopes, coupled, independent, on_axes
+from kinetree.dynamics.loop_tapes import closed_forward, closed_inverse, closing_step, solved
 from kinetree.dynamics.specialized import acceleration_slopes
 from kinetree.dynamics.springs import stretch
 from kinetree.engine.interpret import interpreted, interpreted_full
@@ -85,23 +86,28 @@ class TapedAnswer:
 
 
 def taped(mechanism: Mechanism, name: str) -> TapedAnswer:
-    """The tape of a question, by its name, about a mechanism without closed loops.
+    """The tape of a question about a mechanism, by its name.
+
+    With closed loops "inverse_dynamics" and "forward_dynamics", of states that close them.
 
     >>> import kinetree as kt
     >>> taped(kt.zoo.two_link(), "inverse_dynamics").recording.counts()["sine"] <= 2
     True
     """
     question = question_of(mechanism, name)
-    if mechanism.loops:
+    if mechanism.loops and name not in CLOSED:
         raise InputError(
-            f"mechanism '{mechanism.name}' has closed loops, which cannot be recorded; "
-            "mechanism.opened() is its tree"
+            f"mechanism '{mechanism.name}' has closed loops; with these only {' and '.join(CLOSED)} are "
+            "recorded; mechanism.opened() is its tree"
         )
+    if not mechanism.loops and not question.answers:
+        raise InputError(f"mechanism '{mechanism.name}' has no closed loops, so there is no {name}")
     if not mechanism.n_dof:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom")
     inputs = tuple(Quantity(x, (mechanism.n_dof,), *ARGUMENTS[x]) for x in question.inputs)
 
-    answers = [partial(answer, mechanism) for answer in question.answers]
+    functions = (CLOSED[name],) if mechanism.loops else question.answers
+    answers = [partial(answer, mechanism) for answer in functions]
     recording = shortest(answers, [x.size for x in inputs])
     return TapedAnswer(question, inputs, question.results(mechanism), recording)
 
@@ -124,8 +130,8 @@ def _inverse(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
 
 
 def _denoc_inverse(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
-    axes = on_axes(mechanism.tree, q, qd, qdd)
-    return _felt(mechanism, denoc.inverse_dynamics(mechanism.tree, *axes), axes)
+    axes = at, rates, second = on_axes(mechanism.tree, q, qd, qdd)
+    return _felt(mechanism, denoc.inverse_dynamics(mechanism.tree, at, rates, second), axes)
 
 
 def _felt(mechanism: Mechanism, tau: Any, axes: Any) -> list[Any]:
@@ -159,7 +165,7 @@ def _forward(mechanism: Mechanism, q: Any, qd: Any, tau: Any) -> list[Any]:
         tau = -_without_springs(tree, -tau, q, qd)
         return [denoc.forward_dynamics(tree, q, qd, tau)]
     (M,), (h,) = _mass(mechanism, q), _bias(mechanism, q, qd)
-    return [_solved(M, tau - h)]
+    return [solved(M, tau - h)]
 
 
 def _mass(mechanism: Mechanism, q: Any) -> list[Any]:
@@ -306,19 +312,12 @@ def _refuse_springs(mechanism: Mechanism, name: str) -> None:
     )
 
 
-def _solved(M: Any, b: Any) -> Any:
-    """x with M x = b, M symmetric and positive definite: M = L D L^T."""
-    n, L, D = len(b), M.copy(), np.empty(len(b), object)
-    for j in range(n):
-        D[j] = M[j, j] - sum(L[j, k] * L[j, k] * D[k] for k in range(j))
-        for i in range(j + 1, n):
-            L[i, j] = (M[i, j] - sum(L[i, k] * L[j, k] * D[k] for k in range(j))) / D[j]
-    x = np.array(b, object)
-    for i in range(n):
-        x[i] = x[i] - sum(L[i, k] * x[k] for k in range(i))
-    for i in reversed(range(n)):
-        x[i] = x[i] / D[i] - sum(L[k, i] * x[k] for k in range(i + 1, n))
-    return x
+CLOSING = "close_loops_step"
+CLOSED = {
+    "inverse_dynamics": closed_inverse,
+    "forward_dynamics": closed_forward,
+    CLOSING: closing_step,
+}
 
 
 # ---- the list ---------------------------------------------------------------------------------------------
@@ -362,6 +361,16 @@ QUESTIONS = {
             ("q", "qd", "tau"),
             _row("qdd"),
             (_forward,),
+        ),
+        TapedQuestion(
+            CLOSING,
+            "a step of Newton's iteration that closes the loops while the drives keep their positions",
+            ("q",),
+            lambda m: (
+                Quantity("step", (m.n_dof,), "rad, m", "to be added to q"),
+                Quantity("gap", (1,), "m, 1", "how far the loops are open at q"),
+            ),
+            (),
         ),
         TapedQuestion(
             "mass_matrix",

@@ -169,15 +169,15 @@ class Prepared:
         Results that are ``streamed`` past the caches are bound by memory: the general code serves for them.
         """
         with self._preparing:
-            made = None if streamed else made_for(self.kernel, self.tree)
-            if made is not None:
-                found = self._made(made)
+            made = made_for(self.kernel, self.tree)
+            if made is None:  # the same for both
+                self._blocks = self._large = self._blocks or self._general()
+            elif streamed:
+                self._large = self._large or self._general()
             else:
-                found = self._general()
-            if streamed:
-                self._large = found
-            else:
-                self._blocks = found
+                self._blocks = self._blocks or self._made(made)
+            found = self._large if streamed else self._blocks
+            assert found is not None
             return found
 
     def _made(self, made: MadeCode) -> Ranges:
