@@ -23,7 +23,7 @@ from benchmarks.outcomes import of_study, random_tasks
 from kinetree.errors import KinetreeError
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, SolverSettings, Start, Status, Watch
-from kinetree.motion.solvers.interior import InteriorPoint, _Run, may_be_straight
+from kinetree.motion.solvers.interior import InteriorPoint, SearchRuns, may_be_straight
 from kinetree.study.examples import example_names
 from kinetree.study.run import prepared
 
@@ -100,7 +100,7 @@ class Recorder:
     ) -> Run:
         """One search, the filter's or the merit's."""
         own = SolverSettings(settings.tolerance, MOST, LONGEST, settings.options)
-        run = _Run(program, start, Watch(program, own), options)
+        run = SearchRuns(program, start, Watch(program, own), options)
         begun = process_time()
         try:
             found = (run.filtered, run.straight)[which](own, 0)

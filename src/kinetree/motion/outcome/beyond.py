@@ -41,25 +41,30 @@ def beyond_limits(problem: Problem, t: Array, q: Array, qd: Array, tau: Array) -
         lower, upper = (-bounds[0], bounds[0]) if len(bounds) == 1 else bounds
         enforced = {x for rows in problem.bounded if rows.family == kind.term.family for x in rows.labels}
         over = np.maximum(lower - values, values - upper)
+        waived = kinds is not None and kind.name not in kinds
         for j, axis in enumerate(axes):
-            joint, k = tree.axis_names[axis], int(np.argmax(over[:, j]))
-            if not over[k, j] > 0.0:
+            k = int(np.argmax(over[:, j]))
+            if not over[k, j] > 0.0 or tree.axis_names[axis] in enforced:
                 continue
             bound = lower[j] if values[k, j] < lower[j] else upper[j]
             excess = float(over[k, j] / (max(abs(bound), 1e-12) if kind.name != "position" else 1.0))
-            if joint in enforced or not excess > ALLOWED:
+            if not excess > ALLOWED:
                 continue
             unit = kind.units[0 if tree.turns[axis] else 1]
-            waived = kinds is not None and kind.name not in kinds
-            able = axis in own or kind.name == "position"
-            why = "it is not a constraint" if waived else "no constraint enforces it"
-            why += '; limits="model" does' if able and not waived else ""
             sentence = (
-                f"{kind.name} of joint '{joint}' is {values[k, j]:.4g} {unit} at t = {t[k]:.4g} s, the "
-                f"model's limit is {bound:.4g} {unit}: {why}"
+                f"{kind.name} of joint '{tree.axis_names[axis]}' is {values[k, j]:.4g} {unit} at "
+                f"t = {t[k]:.4g} s, the model's limit is {bound:.4g} {unit}: "
+                f"{_why(waived, axis in own or kind.name == 'position')}"
             )
             found.append(Beyond(excess, waived, sentence))
     return sorted(found, key=lambda x: -x.excess)
+
+
+def _why(waived: bool, able: bool) -> str:
+    """Why a limit is exceeded: it was waived, or nothing enforces it, which ``limits`` is able to do."""
+    if waived:
+        return "it is not a constraint"
+    return "no constraint enforces it" + ('; limits="model" does' if able else "")
 
 
 def limits_check(problem: Problem, found: list[Beyond]) -> Check | None:

@@ -85,8 +85,6 @@ def verified(problem: Problem, x: Array) -> Verification:
     fine = fine_grid(problem)
     sampled = [rows for rows in problem.bounded if not isinstance(rows, LinearRows)]
     T = setting.unknowns.duration_of(x)
-    weights_of = [(term.weight / T if term.of_mean else term.weight) for term in problem.objective]
-    integrands = [(w, term.integrand(setting)) for w, term in zip(weights_of, problem.objective, strict=True)]
     given = given_samples(problem.arguments["samples"])
     if isinstance(given, GaussSamples):  # phases have nodes of their own, also where they end within segments
         points, weights = given.finer(2).s, given.finer(2).weights
@@ -95,17 +93,7 @@ def verified(problem: Problem, x: Array) -> Verification:
     s, parts = distinct_parts([fine, points, *(rows.s for rows in sampled)])
     evaluation = problem.evaluation(s, x)
     everywhere = At(evaluation, parts[0])
-    mean = sum(
-        weight
-        * (
-            1.0
-            if f is None
-            else float((weights * f.counts(points)) @ f.values(At(evaluation, parts[1]))[:, 0])
-        )
-        for weight, f in integrands
-        if not isinstance(f, Changes)
-    )
-    changes = sum(_changes(problem, weight, f, x) for weight, f in integrands if isinstance(f, Changes))
+    objective = _objective(problem, x, At(evaluation, parts[1]), points, weights)
     found: list[Violation] = []
     for rows, part in zip(sampled, parts[2:], strict=True):
         found += _exceeded(rows, At(evaluation, part), T, between=False)
@@ -116,7 +104,7 @@ def verified(problem: Problem, x: Array) -> Verification:
             found += _linear_violation(linear, x, T)
     motion, own = evaluation.motion.part(parts[0]), setting.own
     return Verification(
-        T * mean + changes,
+        objective,
         fine,
         motion.q[:, own],
         motion.qd[:, own],
@@ -126,6 +114,20 @@ def verified(problem: Problem, x: Array) -> Verification:
         {curve.name: everywhere.curve(curve.name) for curve in setting.unknowns.curves},
         0.0 if setting.closure is None else setting.closure.opened_by(motion.q),
     )
+
+
+def _objective(problem: Problem, x: Array, at: At, points: Array, weights: Array) -> float:
+    """The objective of a motion, by a quadrature with these points and weights."""
+    setting = problem.setting
+    T = setting.unknowns.duration_of(x)
+    mean = changes = 0.0
+    for term in problem.objective:
+        weight, f = (term.weight / T if term.of_mean else term.weight), term.integrand(setting)
+        if isinstance(f, Changes):
+            changes += _changes(problem, weight, f, x)
+        else:
+            mean += weight * (1.0 if f is None else float((weights * f.counts(points)) @ f.values(at)[:, 0]))
+    return T * mean + changes
 
 
 def _closely(problem: Problem, rows: Rows, x: Array, everywhere: At) -> At:

@@ -76,19 +76,23 @@ def model_terms(
         finite = np.any([np.isfinite(limits_of(mechanism, key)) for key in kind.keys], axis=0)
         if kind.term is TorqueLimits:
             finite = finite & mechanism.driven
-        joints = [x for x, has in zip(mechanism.joint_names, finite, strict=True) if has and x not in still]
         own = [term for term in given if type(term) is kind.term]
-        for term in own:
-            chosen: Any = term.joints  # type: ignore[attr-defined]
-            covered = (
-                mechanism.joint_names if chosen is None else (chosen,) if isinstance(chosen, str) else chosen
-            )
-            joints = [name for name in joints if name not in covered]
+        covered = still.union(*(_covered(mechanism, term) for term in own))
+        names = zip(mechanism.joint_names, finite, strict=True)
+        joints = [name for name, has in names if has and name not in covered]
         if joints:
             found.append(kind.term(joints=joints) if own else kind.term())
     if kinds and JOINTS in kinds and not mechanism.loops:
         found += _following(mechanism, still)
     return found
+
+
+def _covered(mechanism: Mechanism, term: Constraint) -> Sequence[str]:
+    """Joints that a term of limits is for."""
+    chosen: Sequence[str] | None = getattr(term, "joints", None)
+    if chosen is None:
+        return mechanism.joint_names
+    return (chosen,) if isinstance(chosen, str) else chosen
 
 
 def _following(mechanism: Mechanism, still: Collection[str]) -> Iterator[Constraint]:

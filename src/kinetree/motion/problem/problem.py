@@ -24,7 +24,7 @@ from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_body, with_reaction_axes
 from kinetree.motion.problem.sampling import quadrature, spread
 from kinetree.motion.problem.setting import Setting
-from kinetree.motion.problem.unknowns import Duration, Unknowns
+from kinetree.motion.problem.unknowns import Curve, Duration, Unknowns
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.loop_mechanics import mechanics_of
@@ -319,26 +319,14 @@ def _setting(
     closed = with_reaction_axes(mechanism, inside)
     extended = closed.opened()
     own, rest = own_rows(extended, mechanism.joint_names), np.zeros(extended.n_dof)
-    if frozen is not None and not isinstance(frozen, Mapping):
-        raise InputError(
-            f"frozen maps joints to where they stay, such as {{'joint': 0.0}}, got {shown(frozen)}"
-        )
-    stays = dict(frozen or {})
+    stays = _checked_frozen(mechanism, frozen)
     for name, value in stays.items():
-        if name not in mechanism.joint_names:
-            raise InputError(f"frozen: {unknown_name('joint', name, mechanism.joint_names)}")
-        rest[own[mechanism.joint_index(name)]] = number(value, f"frozen position of joint '{name}'")
+        rest[own[mechanism.joint_index(name)]] = value
     moving = np.array([k for k, name in zip(own, mechanism.joint_names, strict=True) if name not in stays])
     if not len(moving):
         raise InputError("all joints are frozen; at least one must move")
     curves = [curve for term in terms for curve in term.unknowns(mechanism, basis)]
-    for k, curve in enumerate(curves):
-        for other in curves[:k]:
-            if curve.variable == other.variable and curve.name != other.name:
-                raise InputError(
-                    f"the unknowns '{other.name}' and '{curve.name}' have the same name in results, "
-                    f"{curve.variable}; use names that differ in letters or digits"
-                )
+    _check_names(curves)
     own_sizes = _sizes(mechanism, sizes, [name for name in mechanism.joint_names if name not in stays])
     profiles = Profiles(basis, moving.astype(np.int64), rest, sizes=own_sizes)
     if mechanism.loops:
@@ -347,6 +335,36 @@ def _setting(
         profiles = closed_profiles(mechanism, closed, basis, own, branch, stays, curves)
     unknowns = Unknowns(profiles, Duration(*duration), tuple(curves))
     bases = [basis, *(curve.basis for curve in curves)]
+    return Setting(mechanism, extended, unknowns, *_instants(samples, bases))
+
+
+def _checked_frozen(mechanism: Mechanism, frozen: Mapping[str, float] | None) -> dict[str, float]:
+    """Positions of joints that stay where they are, by name."""
+    if frozen is not None and not isinstance(frozen, Mapping):
+        raise InputError(
+            f"frozen maps joints to where they stay, such as {{'joint': 0.0}}, got {shown(frozen)}"
+        )
+    found: dict[str, float] = {}
+    for name, value in (frozen or {}).items():
+        if name not in mechanism.joint_names:
+            raise InputError(f"frozen: {unknown_name('joint', name, mechanism.joint_names)}")
+        found[name] = number(value, f"frozen position of joint '{name}'")
+    return found
+
+
+def _check_names(curves: Sequence[Curve]) -> None:
+    """An error where two unknowns would have one name in results."""
+    for k, curve in enumerate(curves):
+        for other in curves[:k]:
+            if curve.variable == other.variable and curve.name != other.name:
+                raise InputError(
+                    f"the unknowns '{other.name}' and '{curve.name}' have the same name in results, "
+                    f"{curve.variable}; use names that differ in letters or digits"
+                )
+
+
+def _instants(samples: Samples, bases: Sequence[BSplineBasis]) -> tuple[Array, tuple[Array, Array]]:
+    """Samples (m,) of all rows, and nodes and weights of integrals."""
     given = given_samples(samples)
     if isinstance(given, GaussSamples):
         instants, integral = given.s, (given.s, given.weights)
@@ -358,7 +376,7 @@ def _setting(
             weights = np.zeros(len(instants))
             weights[np.searchsorted(instants, given.s)] = given.weights
             integral = instants, weights
-    return Setting(mechanism, extended, unknowns, instants, integral)
+    return instants, integral
 
 
 def _sizes(mechanism: Mechanism, sizes: Mapping[str, float] | None, moving: Sequence[str]) -> Array | None:

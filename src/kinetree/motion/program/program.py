@@ -45,7 +45,16 @@ from kinetree.motion.program.linearized import Linearized
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.program.roughness import Roughness
-from kinetree.motion.terms.contract import TORQUE, Acting, Bounded, Changes, LinearRows, Quantity, Rows
+from kinetree.motion.terms.contract import (
+    TORQUE,
+    Acting,
+    Bounded,
+    Changes,
+    LinearRows,
+    Quantity,
+    Rows,
+    SampleChanges,
+)
 from kinetree.motion.terms.functions import TorqueEnergy, TorquePower, TorqueSum
 from kinetree.state import Wrench
 
@@ -60,6 +69,41 @@ class Weighed(NamedTuple):
     weight: float
     quantity: Quantity | Changes | None
     mean: bool = False
+
+
+class _Cost(NamedTuple):
+    """An objective by kinds of terms: weights and integrands, whether they are means, changes, time."""
+
+    integrands: list[tuple[float, Quantity]]
+    means: list[bool]
+    changes: list[tuple[float, Changes, bool]]
+    time_weight: float
+
+    @classmethod
+    def of(cls, setting: Setting, objective: Sequence[Weighed]) -> _Cost:
+        """The terms of an objective; with a given duration, a mean is an integral with another weight."""
+        T = setting.duration[0]
+        if T == setting.duration[1]:
+            objective = [Weighed(w / T if mean else w, x) for w, x, mean in objective]
+        return cls(
+            [(weight, x) for weight, x, _ in objective if isinstance(x, Quantity)],
+            [mean for _, x, mean in objective if isinstance(x, Quantity)],
+            [(weight, x, mean) for weight, x, mean in objective if isinstance(x, Changes)],
+            sum(w for w, function, mean in objective if function is None and not mean),
+        )
+
+
+def _grids(
+    setting: Setting, cost: _Cost, sampled: Sequence[Rows | SampleChanges]
+) -> tuple[list[Array], list[bool]]:
+    """Samples of all rows, changes and integrals, and whether torques are read there."""
+    grids = [x.s for x in sampled] + [x.s for _, x, _ in cost.changes]
+    functions = [x.function for x in sampled] + [x.function for _, x, _ in cost.changes]
+    dynamic = [TORQUE in function.reads for function in functions]
+    if cost.integrands:
+        grids.append(setting.quadrature[0])
+        dynamic.append(any(TORQUE in function.reads for _, function in cost.integrands))
+    return grids, dynamic
 
 
 class Program(NonlinearProgram):
@@ -79,21 +123,11 @@ class Program(NonlinearProgram):
         rough: Mapping[int, float] | None = None,
     ) -> None:
         self.setting, unknowns = setting, setting.unknowns
-        T = setting.duration[0]
-        if T == setting.duration[1]:  # then a mean is an integral with another weight
-            objective = [Weighed(w / T if mean else w, x) for w, x, mean in objective]
-        integrands = [(weight, x) for weight, x, _ in objective if isinstance(x, Quantity)]
-        self.means = [mean for _, x, mean in objective if isinstance(x, Quantity)]
-        changes = [(weight, x, mean) for weight, x, mean in objective if isinstance(x, Changes)]
-        self.time_weight = sum(w for w, function, mean in objective if function is None and not mean)
+        cost = _Cost.of(setting, objective)
+        self.means, self.time_weight = cost.means, cost.time_weight
         self.linear_terms = [x for x in bounded if isinstance(x, LinearRows)]
         sampled = [x for x in bounded if not isinstance(x, LinearRows)]
-        grids = [x.s for x in sampled] + [x.s for _, x, _ in changes]
-        functions = [x.function for x in sampled] + [x.function for _, x, _ in changes]
-        dynamic = [TORQUE in function.reads for function in functions]
-        if integrands:
-            grids.append(setting.quadrature[0])
-            dynamic.append(any(TORQUE in function.reads for _, function in integrands))
+        grids, dynamic = _grids(setting, cost, sampled)
         s, parts = distinct_parts(grids, dynamic)
         self.dynamic = max((x.stop for x, early in zip(parts, dynamic, strict=True) if early), default=0)
         self.instants = unknowns.at(s)
@@ -115,13 +149,13 @@ class Program(NonlinearProgram):
                 loosen_implied_bounds(self.blocks, [self._by_chance(seed) for seed in range(2)])
         points = setting.quadrature[0]
         self.integrands = [
-            (weight * f.counts(points), Sampled(f, parts[-1], places)) for weight, f in integrands
+            (weight * f.counts(points), Sampled(f, parts[-1], places)) for weight, f in cost.integrands
         ]
         self.quadrature = setting.quadrature[1]
-        self.squares = all(function.of_squares for _, function in integrands)
-        own = zip(changes, parts[len(sampled) :], strict=False)
+        self.squares = all(function.of_squares for _, function in cost.integrands)
+        own = zip(cost.changes, parts[len(sampled) :], strict=False)
         self.changes = [
-            ChangeBlock(weight, x, part, places, None if self.timed else T, mean)
+            ChangeBlock(weight, x, part, places, None if self.timed else setting.duration[0], mean)
             for (weight, x, mean), part in own
         ]
         self.scale, self.smoothing, self.rough = 1.0, 0.0, dict(rough or {})

@@ -56,7 +56,7 @@ class InteriorPoint(Solver):
         self, program: NonlinearProgram, start: Start, settings: SolverSettings, watch: Watch
     ) -> Outcome:
         """Solve the program from a starting point."""
-        run = _Run(program, start, watch, self.checked_options(settings.options))
+        run = SearchRuns(program, start, watch, self.checked_options(settings.options))
         if not may_be_straight(program, start.z):
             return run.filtered(settings, 0)
         first, second, patience = run.filtered, run.straight, IMPATIENT
@@ -92,7 +92,7 @@ def _equations(program: NonlinearProgram) -> Any:
     return np.flatnonzero(program.lower == program.upper)
 
 
-class _Run:
+class SearchRuns:
     """A program and its start: each search once, after so many iterations of the other."""
 
     def __init__(
