@@ -200,6 +200,33 @@ def go_back(memory, head, n, count, n_rows, better):
         rows.lam[r] = chosen(better, rows.lam[r], rows.old[r])
 
 
+@inline
+def newton_rows(memory, head, n_rows, stiffness):
+    """What rows of joints add to the system."""
+    n, links = head.n[0], fields(memory, LINK, 1, head.links[0])
+    z, near = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, LIST, 1, head.near[0])
+    H, b = fields(memory, NUMBERS, LANES, head.H[0]), fields(memory, NUMBERS, LANES, head.b[0])
+    table, rows = (
+        fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
+        fields(memory, BOUND_ROW, LANES, head.rows[0]),
+    )
+    row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
+    for m in range(n_rows):
+        k = near.k[m]
+        chain, first, size = table.start[k], table.first[k], table.length[k]
+        r = stiffness / rows.g[k]
+        free = rows.lam[k] + r * (rows.target[k] - row_speed(links, chain, row_y, first, size, z))
+        new = smaller(larger(free, rows.low[k]), rows.high[k])
+        inside = where_less(free, rows.high[k], where_less(rows.low[k], free, r, 0.0), 0.0)
+        rows.d[k], rows.C[k] = new - rows.lam[k], inside
+        row_act(links, chain, row_y, first, size, b, rows.d[k])
+        for e in range(size):
+            i, w = links.axis[chain + e] * n, row_y.x[first + e] * inside
+            for a in range(size):
+                at = i + links.axis[chain + a]
+                H.x[at] = H.x[at] + w * row_y.x[first + a]
+
+
 @part
 def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     """1 + sum Y C Y^T on the axes that are touched, and the right-hand side."""
@@ -211,7 +238,7 @@ def newton_system(memory, head, count, n_rows, n_touched, stiffness):
     contacts = fields(memory, CONTACT_ROW, LANES, head.contacts[0])
     y, z = fields(memory, TRIPLE, LANES, head.y[0]), fields(memory, NUMBERS, LANES, head.z[0])
     H, b = fields(memory, NUMBERS, LANES, head.H[0]), fields(memory, NUMBERS, LANES, head.b[0])
-    active, near = fields(memory, LIST, 1, head.active[0]), fields(memory, LIST, 1, head.near[0])
+    active = fields(memory, LIST, 1, head.active[0])
     pushed = fields(memory, LIST, 1, head.pushed[0])
     touched, column = fields(memory, LIST, 1, head.touched[0]), fields(memory, TRIPLE, LANES, head.column[0])
     fill, reach = fields(memory, FILL, 1, head.fill[0]), fields(memory, REACH, 1, head.reach[0])
@@ -247,25 +274,7 @@ def newton_system(memory, head, count, n_rows, n_touched, stiffness):
             for a in range(size):
                 c, at = column.y[a], i + links.axis[chain + a]
                 H.x[at] = H.x[at] + w[0] * c[0] + w[1] * c[1] + w[2] * c[2]
-    table, rows = (
-        fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
-        fields(memory, BOUND_ROW, LANES, head.rows[0]),
-    )
-    row_y = fields(memory, NUMBERS, LANES, head.row_y[0])
-    for m in range(n_rows):
-        k = near.k[m]
-        chain, first, size = table.start[k], table.first[k], table.length[k]
-        r = stiffness / rows.g[k]
-        free = rows.lam[k] + r * (rows.target[k] - row_speed(links, chain, row_y, first, size, z))
-        new = smaller(larger(free, rows.low[k]), rows.high[k])
-        inside = where_less(free, rows.high[k], where_less(rows.low[k], free, r, 0.0), 0.0)
-        rows.d[k], rows.C[k] = new - rows.lam[k], inside
-        row_act(links, chain, row_y, first, size, b, rows.d[k])
-        for e in range(size):
-            i, w = links.axis[chain + e] * n, row_y.x[first + e] * inside
-            for a in range(size):
-                at = i + links.axis[chain + a]
-                H.x[at] = H.x[at] + w * row_y.x[first + a]
+    newton_rows(memory, head, n_rows, stiffness)
 
 
 @part

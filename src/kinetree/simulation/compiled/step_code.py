@@ -235,8 +235,12 @@ def mark(marks, links, start, count):
 
 
 @inline
-def eliminate(tree, links, chain, count, pairs, inverse_root, column, y, first):
-    """Y = D^-1/2 U^-1 J^T of three columns on a chain, which is closed under parents."""
+def eliminate(tree, links, place, pairs, inverse_root, column, y):
+    """Y = D^-1/2 U^-1 J^T of three columns on a chain, which is closed under parents.
+
+    place: where the chain begins, its length, and where Y does.
+    """
+    chain, count, first = place
     for e in range(count):
         i = links.axis[chain + e]
         c, k = column.y[i], tree.first[i] + 1
@@ -273,7 +277,7 @@ def contact_rows(memory, head, count):
             i, share = links.axis[chain + e], links.share[chain + e]
             w = cross_plus(work.z[i], place, work.s[i])
             column.y[i] = share * dot(w, n), share * dot(w, t), share * dot(w, u)
-        eliminate(tree, links, chain, size, pairs, inverse_root, column, y, first)
+        eliminate(tree, links, (chain, size, first), pairs, inverse_root, column, y)
         none = 0.0 * lam[0]
         a, b, c, d, f, g = none, none, none, none, none, none
         for e in range(size):
