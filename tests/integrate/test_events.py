@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.integrate.integration import Events, Status
+from kinetree.integrate.integration import Events, IntegrationStatus
 from support.each import each
 from support.odes import (
     ADAPTIVE,
@@ -33,7 +33,7 @@ def watch(function, n_in, count, action=0, direction=0):
 def test_a_falling_point_stops_at_the_ground(method):
     events = watch(lambda t, y, _: [y[0]], 2, 1, action=2)
     run = integration(method, fall, [1.0, 0.5], 3.0, np.linspace(0, 3, 31), events=events, **TIGHT)
-    assert run.advance(10**9) == Status.EVENT
+    assert run.advance(10**9) == IntegrationStatus.EVENT
     landing = (0.5 + np.sqrt(0.25 + 2 * G)) / G
     accuracy = 1e-3 if method == "semi_implicit_euler" else 1e-12
     assert abs(run.t - landing) < accuracy
@@ -42,7 +42,9 @@ def test_a_falling_point_stops_at_the_ground(method):
     assert (event.t, event.index, event.lane, event.direction) == (run.t, 0, 0, -1)
     np.testing.assert_array_equal(event.y, run.y[0])
     assert run.n_out == int(landing * 10) + 1
-    assert run.advance(10**9) == Status.DONE and len(run.event_log) == 1  # goes on below the ground
+    assert (
+        run.advance(10**9) == IntegrationStatus.DONE and len(run.event_log) == 1
+    )  # goes on below the ground
     np.testing.assert_allclose(
         run.out[:, 0, 0], 1.0 + 0.5 * run.times - G / 2 * run.times**2, atol=accuracy * 20
     )
@@ -54,7 +56,7 @@ def test_a_bouncing_ball(direction):
     events = watch(lambda t, y, _: [y[0]], 2, 1, action=2, direction=direction)
     run = integration("dopri5", fall, [1.0, 0.0], 3.0, events=events, **TIGHT)
     expected, speed = [np.sqrt(2 / G)], np.sqrt(2 * G)
-    while run.advance(10**9) == Status.EVENT:
+    while run.advance(10**9) == IntegrationStatus.EVENT:
         y = run.y
         y[0, 1] *= -0.7
         run.restart(y=y)
@@ -209,7 +211,7 @@ def test_an_event_that_chatters_does_not_stop_time(method):
     object.__setattr__(events, "switch", turn.address)
     rate = python_callback(rates, 2, 2)
     run = integration(method, rate, [0.0, 1.0], 1.0, [0.25, 0.5, 1.0], events=events, rtol=1e-6, atol=1e-6)
-    assert run.advance(5000) == Status.DONE
+    assert run.advance(5000) == IntegrationStatus.DONE
     distance = 0.25  # v^2 / (2 a)
     np.testing.assert_allclose(run.out[:, 0, 0], [0.1875, distance, distance], atol=2e-3)
     np.testing.assert_allclose(run.out[2, 0, 1], 0.0, atol=0.05)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import cfunc, types
 
-from kinetree.integrate.integration import Events, Status
+from kinetree.integrate.integration import Events, IntegrationStatus
 from support.odes import ADAPTIVE, POINTER, SIGNATURE, integration, pendulum_angle, python_callback, solved
 
 TIMES = np.linspace(0.0, 6.0, 41)
@@ -76,7 +76,7 @@ def test_events_are_found_beside_a_projection(method):
         rtol=1e-9,
         atol=1e-9,
     )
-    assert run.advance(10**6) is Status.DONE
+    assert run.advance(10**6) is IntegrationStatus.DONE
     fine = np.linspace(0.0, 6.0, 200001)
     angle = pendulum_angle(AMPLITUDE, fine)
     k = np.flatnonzero(np.sign(angle[1:]) != np.sign(angle[:-1]))
@@ -90,7 +90,7 @@ def test_a_projection_can_stop():
         return -1
 
     run = integration("dopri5", bead, START, 6.0, project=refuse.address, **LOOSE)
-    assert run.advance(10**6) is Status.CALLBACK
+    assert run.advance(10**6) is IntegrationStatus.CALLBACK
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
@@ -109,6 +109,6 @@ def test_a_projection_can_plan_steps(method):
     for accepted in (0.0, 1.0):
         context = np.array([accepted, 0.0, 0.0])
         run = integration(method, bead, START, 1.0, project=planned.address, context=context, **LOOSE)
-        assert run.advance(10**6) is Status.DONE
+        assert run.advance(10**6) is IntegrationStatus.DONE
         assert run.statistics["steps"] > 80
         assert context[1] < 0.01  # but for the last, which ends where it has to

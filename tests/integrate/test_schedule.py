@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from kinetree.integrate.integration import Events, Status
+from kinetree.integrate.integration import Events, IntegrationStatus
 from support.odes import (
     ADAPTIVE,
     FIXED,
@@ -47,11 +47,11 @@ def test_pauses_change_nothing(method):
         return made, log
 
     (whole, log), (pieces, other_log) = run(), run()
-    assert whole.advance(10**9) == Status.DONE
+    assert whole.advance(10**9) == IntegrationStatus.DONE
     count = 0
-    while (status := pieces.advance(1)) == Status.RUNNING:
+    while (status := pieces.advance(1)) == IntegrationStatus.RUNNING:
         count += 1
-    assert status == Status.DONE and count > 10
+    assert status == IntegrationStatus.DONE and count > 10
     assert pieces.t == whole.t == 4.0
     np.testing.assert_array_equal(pieces.out, whole.out)
     np.testing.assert_array_equal(pieces.y, whole.y)
@@ -175,12 +175,12 @@ def test_restart_in_other_coordinates(method):
         events=Events(events.address, 1, 2, -1),
         **OPTIONS,
     )
-    assert run.advance(10**9) == Status.EVENT
+    assert run.advance(10**9) == IntegrationStatus.EVENT
     written = run.n_out
     y = run.y
     y[0, 0] -= 2 * np.pi
     run.restart(y=y)
-    assert run.advance(10**9) == Status.DONE and run.n_out == len(times)
+    assert run.advance(10**9) == IntegrationStatus.DONE and run.n_out == len(times)
     angles = run.out[:, 0, 0].copy()
     angles[written:] += 2 * np.pi
     accuracy = 0.02 if method == "semi_implicit_euler" else 1e-6
@@ -193,10 +193,10 @@ def test_restart_with_another_context_and_time():
     while run.t < 1.0:
         run.advance(1)
     run.restart(context=np.array([-1.0]))
-    assert run.advance(10**9) == Status.DONE
+    assert run.advance(10**9) == IntegrationStatus.DONE
     np.testing.assert_allclose(run.out[:, 0, 1], [0.5, 1.0, 0.5, 0.0], atol=1e-12)
     run.restart(t=0.0, y=[[0.0, 0.0]])
-    assert run.t == 0.0 and run.advance(10**9) == Status.DONE
+    assert run.t == 0.0 and run.advance(10**9) == IntegrationStatus.DONE
     assert abs(run.y[0, 1] + 2.0) < 1e-12 and run.n_out == 4
 
 

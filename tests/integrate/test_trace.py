@@ -6,7 +6,7 @@ from numba import cfunc
 
 from kinetree.integrate import integration as integrations
 from kinetree.integrate.code import STAGES as METHODS
-from kinetree.integrate.integration import Integration, Status
+from kinetree.integrate.integration import Integration, IntegrationStatus
 from support.odes import four_pendulums
 
 SIGNATURE = "int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))"
@@ -34,7 +34,7 @@ def traced(method, rates, y0, t_end, n=1, **more):
         method, rates.address, np.zeros(1), np.array(y0, float), n, 0, 0.0, t_end, np.array([t_end]),
         trace=rows.append, **step, **more,
     )  # fmt: skip
-    assert run.advance(10**6) is Status.DONE
+    assert run.advance(10**6) is IntegrationStatus.DONE
     run.flush()
     return run, rows
 

@@ -9,11 +9,11 @@ import pytest
 from kinetree.engine.disk_cache import code_folder
 from kinetree.engine.machine_code import compiled_callback
 from kinetree.engine.stored_code import stored_or_made
-from kinetree.integrate.integration import Events, Integration, Status
+from kinetree.integrate.integration import Events, Integration, IntegrationStatus
 from support.odes import ADAPTIVE, FIXED, SIGNATURE, integration, pendulum, python_callback, sampling_callback
 
 METHODS = ADAPTIVE + FIXED
-TROUBLE = {Status.NOT_FINITE, Status.STEP_TOO_SMALL}
+TROUBLE = {IntegrationStatus.NOT_FINITE, IntegrationStatus.STEP_TOO_SMALL}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -25,19 +25,19 @@ def test_a_callback_stops_at_once(method):
         return None if t > 0.5 else [y[1], -y[0]]
 
     run = integration(method, python_callback(rates, 2, 2), [1.0, 0.0], 2.0, np.linspace(0, 2, 21), step=0.01)
-    assert run.advance(10**9) == Status.CALLBACK
+    assert run.advance(10**9) == IntegrationStatus.CALLBACK
     assert calls[-1] > 0.5 and max(calls[:-1]) <= 0.5
     assert run.t <= 0.5
     accuracy = 0.01 if method == "semi_implicit_euler" else 1e-5
     assert abs(run.y[0, 0] - np.cos(run.t)) < accuracy
     assert run.n_out == np.searchsorted(run.times, run.t, side="right")
-    assert run.advance(10**9) == Status.CALLBACK  # again, not a crash
+    assert run.advance(10**9) == IntegrationStatus.CALLBACK  # again, not a crash
 
 
 def test_an_event_function_may_stop():
     watch = python_callback(lambda t, y, _: None if t > 0.5 else [y[0]], 3, 1)
     run = integration("dopri5", pendulum, [1.0, 0.0, 0.0], 2.0, n_sums=1, events=Events(watch.address, 1))
-    assert run.advance(10**9) == Status.CALLBACK and run.t <= 0.5
+    assert run.advance(10**9) == IntegrationStatus.CALLBACK and run.t <= 0.5
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
@@ -55,14 +55,14 @@ def test_values_that_are_not_finite(method):
     rates = python_callback(lambda t, y, _: [y[1], 1.0 if t < 0.5 else np.nan], 2, 2)
     run = integration(method, rates, [0.0, 0.0], 2.0, step=0.01)
     status = run.advance(10**6)
-    assert status == Status.NOT_FINITE
+    assert status == IntegrationStatus.NOT_FINITE
     assert abs(run.t - 0.5) < 0.011 and np.isfinite(run.y).all()
 
 
 def test_sums_must_be_finite_too():
     rates = python_callback(lambda t, y, _: [y[1], -y[0], np.inf if t > 0.5 else 1.0], 3, 3)
     run = integration("dopri5", rates, [1.0, 0.0, 0.0], 2.0, n_sums=1)
-    assert run.advance(10**6) == Status.NOT_FINITE
+    assert run.advance(10**6) == IntegrationStatus.NOT_FINITE
     assert abs(run.t - 0.5) < 1e-6
 
 
@@ -70,7 +70,7 @@ def test_a_jump_without_a_break_is_passed():
     """Step-size control alone gets over a jump of f."""
     rates = python_callback(lambda t, y, _: [y[1], 1.0 if t < 1 / 3 else -1.0], 2, 2)
     run = integration("dopri5", rates, [0.0, 0.0], 1.0, rtol=1e-9, atol=1e-9)
-    assert run.advance(10**6) == Status.DONE
+    assert run.advance(10**6) == IntegrationStatus.DONE
     assert abs(run.y[0, 1] + 1 / 3) < 1e-6 and run.statistics["rejected"] > 3
 
 
@@ -126,4 +126,4 @@ def test_a_callback_that_needs_nothing_of_numba_is_kept_without_it():
 def test_sampling_may_stop():
     stop = sampling_callback(lambda t, y, context: t > 0.7, 3)
     run = integration("dopri5", pendulum, [1.0, 0.0, 0.0], 2.0, n_sums=1, sample=(stop.address, 0.5))
-    assert run.advance(10**6) == Status.CALLBACK and run.t == 1.0
+    assert run.advance(10**6) == IntegrationStatus.CALLBACK and run.t == 1.0

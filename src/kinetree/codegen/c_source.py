@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.codegen.identifiers import comment, identifier, unique_identifiers
-from kinetree.dynamics.tapes import CLOSING, Quantity, TapedAnswer
+from kinetree.dynamics.tapes import CLOSING, TapedAnswer, TapedQuantity
 from kinetree.engine.tape.number import CONSTANT, INPUT, Operation
-from kinetree.engine.tape.pieces import Piece, Pieces, in_pieces
+from kinetree.engine.tape.pieces import Pieces, TapePiece, in_pieces
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 
@@ -117,7 +117,7 @@ def _described(function: CFunction) -> Iterator[str]:
     yield f" * {operations_in_words(answer)} */"
 
 
-def _shape(quantity: Quantity) -> str:
+def _shape(quantity: TapedQuantity) -> str:
     return "".join(f"[{size}]" for size in quantity.shape)
 
 
@@ -192,7 +192,7 @@ def _parts(function: CFunction, pieces: Pieces, real: str) -> Iterator[str]:
     yield "}"
 
 
-def _body(function: CFunction, piece: Piece, real: str, alone: bool = False) -> Iterator[str]:
+def _body(function: CFunction, piece: TapePiece, real: str, alone: bool = False) -> Iterator[str]:
     """Statements of one piece."""
     text = _Expressions(function, piece, real)
     operations, used = function.answer.recording.operations, set[str]()
@@ -227,7 +227,7 @@ def _body(function: CFunction, piece: Piece, real: str, alone: bool = False) -> 
 class _Expressions:
     """Operations of one piece as C expressions; remembers which inputs they read."""
 
-    def __init__(self, function: CFunction, piece: Piece, real: str) -> None:
+    def __init__(self, function: CFunction, piece: TapePiece, real: str) -> None:
         self.recording, self.real = function.answer.recording, real
         self.arguments = function.arguments
         self.inputs: dict[int, tuple[int, int]] = {}

@@ -41,7 +41,7 @@ SHORT = 1e-150  # m: shorter springs have no direction
 
 
 @dataclass(frozen=True)
-class Quantity:
+class TapedQuantity:
     """An argument or a result: its name, the shape of one state, unit, and what it is."""
 
     name: str
@@ -66,7 +66,7 @@ class TapedQuestion:
     name: str
     text: str
     inputs: tuple[str, ...]
-    results: Callable[[Mechanism], tuple[Quantity, ...]]
+    results: Callable[[Mechanism], tuple[TapedQuantity, ...]]
     answers: tuple[Callable[..., list[Any]], ...]
 
 
@@ -75,8 +75,8 @@ class TapedAnswer:
     """A recorded question: the tape, with arguments and results in order."""
 
     question: TapedQuestion
-    inputs: tuple[Quantity, ...]
-    results: tuple[Quantity, ...]
+    inputs: tuple[TapedQuantity, ...]
+    results: tuple[TapedQuantity, ...]
     recording: Recording
 
     def evaluate(self, *state: Any) -> list[Any]:
@@ -104,7 +104,7 @@ def taped(mechanism: Mechanism, name: str) -> TapedAnswer:
         raise InputError(f"mechanism '{mechanism.name}' has no closed loops, so there is no {name}")
     if not mechanism.n_dof:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom")
-    inputs = tuple(Quantity(x, (mechanism.n_dof,), *ARGUMENTS[x]) for x in question.inputs)
+    inputs = tuple(TapedQuantity(x, (mechanism.n_dof,), *ARGUMENTS[x]) for x in question.inputs)
 
     functions = (CLOSED[name],) if mechanism.loops else question.answers
     answers = [partial(answer, mechanism) for answer in functions]
@@ -256,7 +256,9 @@ def _jacobian(mechanism: Mechanism, name: str) -> TapedQuestion:
         f"{OF_POINT}:{name}",
         text,
         ("q",),
-        lambda m: (Quantity("J", (6, m.n_dof), "m, 1 per rad, m", "velocity, angular velocity per rate"),),
+        lambda m: (
+            TapedQuantity("J", (6, m.n_dof), "m, 1 per rad, m", "velocity, angular velocity per rate"),
+        ),
         (answer,),
     )
 
@@ -329,18 +331,18 @@ ARGUMENTS = {
 }
 
 
-def _row(name: str) -> Callable[[Mechanism], tuple[Quantity, ...]]:
+def _row(name: str) -> Callable[[Mechanism], tuple[TapedQuantity, ...]]:
     unit, text = ARGUMENTS[name]
-    return lambda m: (Quantity(name, (m.n_dof,), unit, text),)
+    return lambda m: (TapedQuantity(name, (m.n_dof,), unit, text),)
 
 
-def _slopes(first: str, *names: str) -> Callable[[Mechanism], tuple[Quantity, ...]]:
+def _slopes(first: str, *names: str) -> Callable[[Mechanism], tuple[TapedQuantity, ...]]:
     """The first row and square matrices of its derivatives."""
 
-    def results(m: Mechanism) -> tuple[Quantity, ...]:
+    def results(m: Mechanism) -> tuple[TapedQuantity, ...]:
         square = (m.n_dof, m.n_dof)
         text = f"derivatives of {first}, row by row"
-        return (*_row(first)(m), *(Quantity(name, square, "SI", text) for name in names))
+        return (*_row(first)(m), *(TapedQuantity(name, square, "SI", text) for name in names))
 
     return results
 
@@ -367,8 +369,8 @@ QUESTIONS = {
             "a step of Newton's iteration that closes the loops while the drives keep their positions",
             ("q",),
             lambda m: (
-                Quantity("step", (m.n_dof,), "rad, m", "to be added to q"),
-                Quantity("gap", (1,), "m, 1", "how far the loops are open at q"),
+                TapedQuantity("step", (m.n_dof,), "rad, m", "to be added to q"),
+                TapedQuantity("gap", (1,), "m, 1", "how far the loops are open at q"),
             ),
             (),
         ),
@@ -376,7 +378,7 @@ QUESTIONS = {
             "mass_matrix",
             "mass matrix, symmetric, row by row",
             ("q",),
-            lambda m: (Quantity("M", (m.n_dof, m.n_dof), "kg m^2, kg m, kg", "mass matrix"),),
+            lambda m: (TapedQuantity("M", (m.n_dof, m.n_dof), "kg m^2, kg m, kg", "mass matrix"),),
             (_mass,),
         ),
         TapedQuestion(
@@ -397,7 +399,7 @@ QUESTIONS = {
             "joint_reactions",
             "force, then moment, that each body's parent exerts on it, in body axes at the body's origin",
             ("q", "qd", "qdd"),
-            lambda m: (Quantity("reaction", (m.n_bodies, 6), "N, N m", "force, moment of each body"),),
+            lambda m: (TapedQuantity("reaction", (m.n_bodies, 6), "N, N m", "force, moment of each body"),),
             (_reactions,),
         ),
         TapedQuestion(
@@ -405,8 +407,8 @@ QUESTIONS = {
             "pose of every body in the world: x_world = rotation x_body + position",
             ("q",),
             lambda m: (
-                Quantity("rotation", (m.n_bodies, 3, 3), "1", "orientation of each body, row by row"),
-                Quantity("position", (m.n_bodies, 3), "m", "origin of each body"),
+                TapedQuantity("rotation", (m.n_bodies, 3, 3), "1", "orientation of each body, row by row"),
+                TapedQuantity("position", (m.n_bodies, 3), "m", "origin of each body"),
             ),
             (_poses,),
         ),
@@ -414,14 +416,17 @@ QUESTIONS = {
             "body_velocities",
             "velocity of each body's origin, then its angular velocity, in world axes",
             ("q", "qd"),
-            lambda m: (Quantity("twist", (m.n_bodies, 6), "m/s, rad/s", "velocity, angular velocity"),),
+            lambda m: (TapedQuantity("twist", (m.n_bodies, 6), "m/s, rad/s", "velocity, angular velocity"),),
             (_velocities,),
         ),
         TapedQuestion(
             "energies",
             "kinetic and potential energy",
             ("q", "qd"),
-            lambda m: (Quantity("kinetic", (1,), "J", "energy"), Quantity("potential", (1,), "J", "energy")),
+            lambda m: (
+                TapedQuantity("kinetic", (1,), "J", "energy"),
+                TapedQuantity("potential", (1,), "J", "energy"),
+            ),
             (_energies,),
         ),
         TapedQuestion(
@@ -429,7 +434,7 @@ QUESTIONS = {
             "tau without armature, friction and springs per inertial parameter of each body",
             ("q", "qd", "qdd"),
             lambda m: (
-                Quantity("Y", (m.n_dof, m.n_bodies, PARAMETERS), "SI", "dtau_i/dparameter of each body"),
+                TapedQuantity("Y", (m.n_dof, m.n_bodies, PARAMETERS), "SI", "dtau_i/dparameter of each body"),
             ),
             (_regressor,),
         ),

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from kinetree.engine.companion import Piece
+from kinetree.engine.companion import CodePiece
 from kinetree.engine.direct import range_call
 from kinetree.engine.stored_code import stored_or_made
 from kinetree.kernels.catalogue import all_kernels
@@ -101,10 +101,10 @@ def unpack_states(lanes: int = LANES) -> Callable[..., bool]:
     return range_call(stored_or_made("unpack", lanes, make))
 
 
-def piece(kernel: str, shape: str) -> Piece:
+def piece(kernel: str, shape: str) -> CodePiece:
     """A "single", "many" or "full" shape of the kernel of that name, for `companion.compile_ahead`."""
     lanes = 1 if shape == "single" else LANES
-    return Piece(f"{kernel}-{shape}", lanes, __file__, made, (kernel, shape))
+    return CodePiece(f"{kernel}-{shape}", lanes, __file__, made, (kernel, shape))
 
 
 def made(kernel: str, shape: str) -> Any:

@@ -30,7 +30,7 @@ FILE = "code"  # of an entry of the cache
 MODULE = "kinetree.engine.companion"
 
 
-class Piece(NamedTuple):
+class CodePiece(NamedTuple):
     """Machine code of a name in the cache, and the importable function that makes it.
 
     ``source`` is a file of the folder that it comes from, as for `stored_or_made`.
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 class _Companion:
     """The process, and the names of what it has not reported yet."""
 
-    def __init__(self, pieces: Sequence[Piece], folder: Path) -> None:
+    def __init__(self, pieces: Sequence[CodePiece], folder: Path) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._waiting = [piece.name for piece in pieces]
         path = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -106,7 +106,7 @@ _companions: list[_Companion] = []
 _asked: set[tuple[str, ...]] = set()  # pieces that have been looked for; once is enough
 
 
-def compile_ahead(now: Sequence[Piece], meanwhile: Sequence[Piece]) -> None:
+def compile_ahead(now: Sequence[CodePiece], meanwhile: Sequence[CodePiece]) -> None:
     """Start a second process for the missing pieces of ``meanwhile``, if one of ``now`` is missing, too."""
     names = tuple(piece.name for piece in (*now, *meanwhile))
     if names in _asked:

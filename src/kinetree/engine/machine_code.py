@@ -17,7 +17,7 @@ from kinetree.engine.lanes.objects import arguments_of
 from kinetree.engine.numba_cache import cached
 from kinetree.engine.pipeline import OuterCompiler
 from kinetree.engine.stored_code import stored_or_made
-from kinetree.engine.word_call import Kind
+from kinetree.engine.word_call import ArrayKind
 
 load_array_functions()
 _OPTIONS = {"error_model": "numpy", "fastmath": set(FLAGS)}
@@ -59,7 +59,7 @@ def compiled_callback(
     return stored_or_made(name, lanes, make, place)
 
 
-def compiled_words(function: Callable[..., int], kinds: Sequence[Kind], integers: int, name: str) -> Any:
+def compiled_words(function: Callable[..., int], kinds: Sequence[ArrayKind], integers: int, name: str) -> Any:
     """A function of arrays and then integers, which answers an integer, as the body of a `WordCall`."""
     arrays = [types.Array(numba.from_dtype(np.dtype(kind.element)), kind.rank, "C") for kind in kinds]
     arguments = arguments_of([*arrays, *[types.intp] * integers])

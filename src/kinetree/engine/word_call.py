@@ -14,7 +14,7 @@ import numpy as np
 _BODY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)  # ctypes lets go of the GIL
 
 
-class Kind(NamedTuple):
+class ArrayKind(NamedTuple):
     """Contiguous arrays of an element type and a rank."""
 
     element: Any
@@ -24,10 +24,13 @@ class Kind(NamedTuple):
 class WordCall:
     """``call(*arrays, *integers)``: the integer that the machine code answers; TypeError for other arrays."""
 
-    def __init__(self, body: Any, kinds: Sequence[Kind], integers: int) -> None:
+    def __init__(self, body: Any, kinds: Sequence[ArrayKind], integers: int) -> None:
         """``body`` has the ``address``; arrays come first, and then as many integers."""
         self._body, self._run = body, _BODY(body.address)
-        self._kinds, self._integers = [Kind(np.dtype(kind.element), kind.rank) for kind in kinds], integers
+        self._kinds, self._integers = (
+            [ArrayKind(np.dtype(kind.element), kind.rank) for kind in kinds],
+            integers,
+        )
 
     def __call__(self, *arguments: Any) -> int:
         """Look at the arrays and run."""
@@ -52,6 +55,6 @@ class WordCall:
         return call
 
 
-def _fits(array: Any, kind: Kind) -> bool:
+def _fits(array: Any, kind: ArrayKind) -> bool:
     plain = type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned
     return plain and array.flags.writeable and array.dtype == kind.element and array.ndim == kind.rank

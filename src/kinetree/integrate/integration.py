@@ -21,7 +21,7 @@ LOG_LENGTH = 64  # log entries that fit before they are moved to a list
 TRACE_NUMBERS, FEWEST_ROWS = 200_000, 256  # numbers of a trace, and rows, before it is handed over
 
 
-class Status(enum.IntEnum):
+class IntegrationStatus(enum.IntEnum):
     """How a call of :meth:`Integration.advance` ended."""
 
     DONE = names.DONE
@@ -108,7 +108,7 @@ class Integration:
     >>> start, stiffness = np.array([[1.0, 0.0]]), np.array([4.0])
     >>> run = Integration("dopri5", spring.address, stiffness, start, 1, 0, 0.0, np.pi, [np.pi / 2, np.pi])
     >>> run.advance(10**6)
-    <Status.DONE: 0>
+    <IntegrationStatus.DONE: 0>
     >>> run.out[:, 0, 0].round(5).tolist()
     [-1.0, 1.0]
     """
@@ -192,7 +192,7 @@ class Integration:
             self._trace,
         )
 
-    def advance(self, max_steps: int) -> Status:
+    def advance(self, max_steps: int) -> IntegrationStatus:
         """Take up to that many steps."""
         s = self._s[0]
         while True:
@@ -202,7 +202,7 @@ class Integration:
             if status == names.TRACE_FULL:
                 self.flush()
             elif status != names.LOG_FULL:
-                return Status(status)
+                return IntegrationStatus(status)
             max_steps = max(0, max_steps - (int(s["steps"]) - before))
 
     def rewind(self, y0: Array) -> None:
@@ -342,4 +342,4 @@ class Integration:
         self._set(n_log=0)
 
 
-__all__ = ["EventRecord", "Events", "Integration", "Status", "Steps"]
+__all__ = ["EventRecord", "Events", "Integration", "IntegrationStatus", "Steps"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinetree.engine.word_call import Kind
+from kinetree.engine.word_call import ArrayKind
 
 # rows of the memory
 Y, NEW, ARGUMENT, ERROR, ATOL, K = range(6)  # stage derivatives from K on
@@ -99,8 +99,8 @@ RECORD = np.dtype(
     [(name, "f8") for name in _FLOATS] + [(name, "i8") for name in _INTEGERS] + [("weights", "f8", (16,))],
     align=True,
 )
-ARRAYS = [Kind(RECORD, 1)] + [
-    Kind(element, rank)
+ARRAYS = [ArrayKind(RECORD, 1)] + [
+    ArrayKind(element, rank)
     for element, rank in zip(
         "f8 f8 f8 f8 f8 i8 f8 i8 f8 c16 i8 f8".split(), (2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2), strict=True
     )

@@ -17,7 +17,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import check_room
 from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, SimulationError, shown
-from kinetree.integrate.integration import Status, Steps
+from kinetree.integrate.integration import IntegrationStatus, Steps
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -251,11 +251,11 @@ class _Job:
         refuse_locks(self.system, starts)
         return filled.reshape(-1, lanes), starts.reshape(-1, lanes, self.system.size)
 
-    def _piece(self) -> Status:
+    def _piece(self) -> IntegrationStatus:
         """Advance by PIECE steps, or until another thread wants no more work."""
         for _ in range(PIECE // LOOK):
             status = self.integration.advance(LOOK)
-            if status is not Status.RUNNING or self.stop.is_set():
+            if status is not IntegrationStatus.RUNNING or self.stop.is_set():
                 break
         return status
 
@@ -263,7 +263,7 @@ class _Job:
         some = f"rollout {rows[0]}" if len(rows) == 1 else f"one of rollouts {rows[0]} to {rows[-1]}"
         integration, options = self.integration, self.options
         status, mark = self._piece(), Mark()
-        while status is Status.RUNNING:
+        while status is IntegrationStatus.RUNNING:
             if self.stop.is_set():
                 return
             try:
@@ -272,9 +272,9 @@ class _Job:
             except SimulationError as problem:
                 raise SimulationError(f"{some}: {problem}") from None
             status = self._piece()
-        if status is Status.CALLBACK:
+        if status is IntegrationStatus.CALLBACK:
             self.system.raise_problem()
-        if status is not Status.DONE or has_diverged(self.system, self._described):
+        if status is not IntegrationStatus.DONE or has_diverged(self.system, self._described):
             stated = diverged(self.system, self.options, self.integration.t, self.integration.y)
             raise SimulationError(f"{some}: {stated}")
 

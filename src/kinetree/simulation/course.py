@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.integrate.integration import EventRecord, Integration, Status
+from kinetree.integrate.integration import EventRecord, Integration, IntegrationStatus
 from kinetree.simulation.settings import AUTO, Options
 from kinetree.simulation.stiffness import is_stiff
 from kinetree.simulation.system import System
@@ -37,7 +37,7 @@ class SwitchingIntegration:
         self._looked_at, self._patience = (0, integration.t), PATIENCE
 
     # ---- like an integration ----------------------------------------------------------------------------
-    def advance(self, max_steps: int) -> Status:
+    def advance(self, max_steps: int) -> IntegrationStatus:
         """Take up to that many steps, but not past the next look at stiffness."""
         if self._is_watched:
             max_steps = max(1, min(max_steps, self._patience - self._steps_since_look()))

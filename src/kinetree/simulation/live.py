@@ -11,7 +11,7 @@ from kinetree.algebra.arrays import Array, vector
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.errors import InputError, SimulationError
-from kinetree.integrate.integration import Status
+from kinetree.integrate.integration import IntegrationStatus
 from kinetree.kernels.external_load import LOAD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -224,7 +224,7 @@ class LiveSimulation:
             if system.problem is not None:
                 system.raise_problem()
         y = course.y
-        if status is not Status.DONE or has_diverged(charts.system, y):
+        if status is not IntegrationStatus.DONE or has_diverged(charts.system, y):
             raise SimulationError(diverged(charts.system, options, course.t, y))
         charts.system.close_loops(y)
         self._y, self.method, self.t = y, course.method, until

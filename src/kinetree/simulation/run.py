@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.engine import companion
 from kinetree.errors import KinetreeError, SimulationError, StopSimulation
 from kinetree.integrate import code as methods
-from kinetree.integrate.integration import Integration, Status, Steps
+from kinetree.integrate.integration import Integration, IntegrationStatus, Steps
 from kinetree.integrate.settings import name_of_code
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
@@ -188,10 +188,12 @@ def compile_ahead(system: System, options: Options) -> None:
     method = explicit_method(system) if options.method == AUTO else options.method
     arguments, here = (method, is_watched(system)), str(code.__file__)
     companion.compile_ahead(
-        [companion.Piece("rates-1", 1, here, code.rates, (1,))],
+        [companion.CodePiece("rates-1", 1, here, code.rates, (1,))],
         [
-            companion.Piece(name_of_code(*arguments), 1, str(methods.__file__), methods.advancing, arguments),
-            companion.Piece("observe", 1, here, code.observe),
+            companion.CodePiece(
+                name_of_code(*arguments), 1, str(methods.__file__), methods.advancing, arguments
+            ),
+            companion.CodePiece("observe", 1, here, code.observe),
         ],
     )
 
@@ -277,13 +279,17 @@ def _last_outputs(
     return times, states
 
 
-def advance_through_locks(integration: SwitchingIntegration, charts: Charts, progress: Progress) -> Status:
+def advance_through_locks(
+    integration: SwitchingIntegration, charts: Charts, progress: Progress
+) -> IntegrationStatus:
     """Go on in other coordinates whenever a joint comes near gimbal lock."""
     seen = 0
     while True:
         status = _advance(integration, charts, progress)
         fresh, seen = integration.event_log[seen:], len(integration.event_log)
-        if status is not Status.EVENT or any(is_end(charts.home, charts.options, x) for x in fresh):
+        if status is not IntegrationStatus.EVENT or any(
+            is_end(charts.home, charts.options, x) for x in fresh
+        ):
             return status
         if not any(event_place(charts.home, x.index)[0] == "lock" for x in fresh):
             continue  # a contact that is not to be stopped at
@@ -293,7 +299,7 @@ def advance_through_locks(integration: SwitchingIntegration, charts: Charts, pro
         integration.restart(y=y, context=charts.system.context.memory)
 
 
-def _advance(integration: SwitchingIntegration, charts: Charts, progress: Progress) -> Status:
+def _advance(integration: SwitchingIntegration, charts: Charts, progress: Progress) -> IntegrationStatus:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
     steps, before = 64, integration.statistics["steps"]
     mark, looked_at = Mark(before, integration.t, integration.cuts, integration.t), before
@@ -303,7 +309,7 @@ def _advance(integration: SwitchingIntegration, charts: Charts, progress: Progre
         status = integration.advance(steps if charts.view is None else 1)
         charts.follow(integration, written)
         progress(integration.t)
-        if status is not Status.RUNNING:
+        if status is not IntegrationStatus.RUNNING:
             return status
         has_left = has_diverged(charts.system, integration.y)
         if not has_left:
@@ -312,7 +318,7 @@ def _advance(integration: SwitchingIntegration, charts: Charts, progress: Progre
         if count >= looked_at + LOOK:
             looked_at = count
             if has_left:
-                return Status.NOT_FINITE
+                return IntegrationStatus.NOT_FINITE
             mark = moved_on(integration, charts.system, integration.options, mark)
             refuse_runaway(integration, charts.system, integration.options, count)
         seconds = max(perf_counter() - begin, 1e-6)
@@ -396,12 +402,12 @@ def refuse_runaway(
         )
 
 
-def _tell_end(run: Run, status: Status, charts: Charts, integration: SwitchingIntegration) -> None:
+def _tell_end(run: Run, status: IntegrationStatus, charts: Charts, integration: SwitchingIntegration) -> None:
     """Why the integration ended."""
     system = charts.home
-    if status is Status.DONE:
+    if status is IntegrationStatus.DONE:
         return
-    if status is Status.CALLBACK:
+    if status is IntegrationStatus.CALLBACK:
         present = charts.system if charts.system.problem is not None else system
         run.problem, present.problem = present.problem, None
         if isinstance(run.problem, KeyboardInterrupt):
@@ -412,7 +418,7 @@ def _tell_end(run: Run, status: Status, charts: Charts, integration: SwitchingIn
             return
         run.failed = True
         run.reason = str(run.problem) if isinstance(run.problem, KinetreeError) else repr(run.problem)
-    elif status is Status.EVENT:
+    elif status is IntegrationStatus.EVENT:
         ends = (x for x in reversed(integration.event_log) if is_end(system, charts.options, x))
         last = reported(system, next(ends))
         run.reason = f"stopped by {last.kind}{'' if last.kind == 'event' else ' of'} '{last.name}'"

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError
-from kinetree.integrate.integration import Integration, Status
+from kinetree.integrate.integration import Integration, IntegrationStatus
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.simulation.divergence import diverged
@@ -144,18 +144,18 @@ class Simulator:
         self.system.law.begin()
         integration.rewind(start)
         status = integration.advance(LOOK if self.options.method == AUTO else CUTS)
-        if status is Status.RUNNING and self._has_become_stiff(integration):
+        if status is IntegrationStatus.RUNNING and self._has_become_stiff(integration):
             integration = self._prepare("radau")
             self.system.law.begin()
             integration.rewind(start)
         mark = Mark()
-        while status is Status.RUNNING:
+        while status is IntegrationStatus.RUNNING:
             mark = moved_on(integration, self.system, self.options, mark)
             refuse_runaway(integration, self.system, self.options, integration.statistics["steps"])
             status = integration.advance(CUTS)
-        if status is Status.CALLBACK:
+        if status is IntegrationStatus.CALLBACK:
             self.system.raise_problem()
-        if status is not Status.DONE:
+        if status is not IntegrationStatus.DONE:
             raise SimulationError(diverged(self.system, self.options, integration.t, integration.y))
         states = integration.out[:, 0].copy()
         self.system.close_loops(states)
@@ -193,7 +193,7 @@ class Simulator:
         )
         self.system.law.begin()
         again.rewind(self._start)
-        while again.advance(CUTS) is Status.RUNNING:
+        while again.advance(CUTS) is IntegrationStatus.RUNNING:
             pass
         again.flush()
 

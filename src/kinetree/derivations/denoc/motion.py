@@ -45,7 +45,7 @@ class SpinMatrix(NamedTuple):
     products: Vector  # omega_23, omega_31, omega_12
 
 
-class LinkMotions(NamedTuple):
+class DenocMotions(NamedTuple):
     """Of every axis: angular velocity and acceleration, acceleration of the origin less gravity, spin."""
 
     w: list[Vector]
@@ -56,14 +56,14 @@ class LinkMotions(NamedTuple):
 
 def motion(
     dh: DhTree, at: PlacedAxes, order: tuple[Links, ...], qd: list[Entry], qdd: list[Entry]
-) -> LinkMotions:
+) -> DenocMotions:
     """t_j and t-dot_j, outward ([Shah2013], eqs. 4.11 and 6.3).
 
     Prismatic joints need twice the Coriolis term that 6.3 has, because they change the arm too (errata);
     gravity enters as minus g, the acceleration of the base (errata).
     """
     n = len(dh.axes)
-    found = LinkMotions([NULL] * n, [NULL] * n, [NULL] * n, [None] * n)
+    found = DenocMotions([NULL] * n, [NULL] * n, [NULL] * n, [None] * n)
     upward: Vector = constants(-dh.tree.gravity)
     for j in outward(order):
         axis, screws, arm = dh.axes[j], at.screws[j], at.arms[j]
@@ -89,7 +89,7 @@ def motion(
     return found
 
 
-def spin_of(axis: DhAxis, found: LinkMotions, j: int) -> SpinMatrix:
+def spin_of(axis: DhAxis, found: DenocMotions, j: int) -> SpinMatrix:
     """The spin of an axis, computed when it is first needed (6M9A)."""
     spin = found.spin[j]
     if spin is None:
@@ -113,7 +113,12 @@ def _spin(w: Vector, wd: Vector) -> SpinMatrix:
 
 # ---- wrenches -------------------------------------------------------------------------------------------
 def inertia_wrenches(
-    dh: DhTree, found: LinkMotions, order: tuple[Links, ...], loads: dict[int, Wrench], *, whole: bool = False
+    dh: DhTree,
+    found: DenocMotions,
+    order: tuple[Links, ...],
+    loads: dict[int, Wrench],
+    *,
+    whole: bool = False,
 ) -> list[Wrench]:
     """w*_j = M t-dot + Omega M E t - w^F of all links; none of the empty links inside joints (eq. 6.3).
 
@@ -137,7 +142,7 @@ def inertia_wrenches(
     return wrenches
 
 
-def _moment(k: int, M: Composite, found: LinkMotions, j: int, spin: SpinMatrix) -> Entry:
+def _moment(k: int, M: Composite, found: DenocMotions, j: int, spin: SpinMatrix) -> Entry:
     """A component of n = J omega-dot + omega x J omega + m d x o-ddot (7M7A, eqs. A.27 and A.28).
 
     The three rows of A.28 are one formula with the axes exchanged in turn, which its second row as printed

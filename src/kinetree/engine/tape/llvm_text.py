@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kinetree.engine.angle_table import COSINE, NEAR, QUARTER, QUARTERS, SINE, UNITS
 from kinetree.engine.tape.number import CONSTANT, INPUT
-from kinetree.engine.tape.pieces import Piece, in_pieces
+from kinetree.engine.tape.pieces import TapePiece, in_pieces
 from kinetree.engine.tape.recording import Recording
 
 FLAGS = "contract nsz arcp"  # fused multiply-add allowed; NaN stays NaN, as in `lanes.number`
@@ -184,7 +184,7 @@ class ModuleText:
             f"declare {self.kind} @llvm.sqrt.{tail}({self.kind})",
         ]
 
-    def _piece(self, name: str, piece: Piece) -> tuple[list[str], list[str]]:
+    def _piece(self, name: str, piece: TapePiece) -> tuple[list[str], list[str]]:
         """One piece as a function of the workspace; the table of its constants."""
         self.lines = [f"define internal void @{name}(i64 %w) noinline {{"]
         operations, constants = self.recording.operations, dict[float, int]()

@@ -14,7 +14,7 @@ from kinetree.engine.tape.recording import Recording
 
 
 @dataclass(frozen=True)
-class Piece:
+class TapePiece:
     """Operations begin..end; which earlier ones it reads from which slots, and which it leaves there.
 
     ``results`` are the (output, place, operation) that are known at its end and were not before.
@@ -31,7 +31,7 @@ class Piece:
 class Pieces:
     """All pieces in order, and how many slots they need."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TapePiece, ...]
     slots: int
 
 
@@ -70,7 +70,7 @@ def in_pieces(recording: Recording, largest: int) -> Pieces:
                 stores.append((k, slot_of[k]))
         for k in ending.get(piece, ()):
             del slot_of[k]
-        pieces.append(Piece(begin, end, loads, tuple(stores), tuple(results.get(piece, ()))))
+        pieces.append(TapePiece(begin, end, loads, tuple(stores), tuple(results.get(piece, ()))))
     return Pieces(tuple(pieces), used)
 
 

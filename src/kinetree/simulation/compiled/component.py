@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.engine.word_call import Kind
+from kinetree.engine.word_call import ArrayKind
 from kinetree.kernels.layout import Layout
 
 DRIVING, LOST = 0, 1  # of the row ``powers``
 JOINT_LIMIT, LIMITS = "joint_limit", ("upper", "lower")  # names of events, and of their two kinds
-OBSERVED = [Kind("f8", rank) for rank in (1, 1, 1, 2, 2, 2, 2)]  # arrays that `observe` takes
+OBSERVED = [ArrayKind("f8", rank) for rank in (1, 1, 1, 2, 2, 2, 2)]  # arrays that `observe` takes
 FUNCTIONS = ("law", "rates", "slopes", "motion", "events")
 COMPONENT = Layout(
     world=False,
