@@ -102,7 +102,7 @@ def test_options_of_other_names_lead_to_ours():
         ("terms.Wall", "Did you mean 'KeepOutBox'?"),
         ("terms.MaxVelocity", "Did you mean 'VelocityLimits'?"),
         ("control.Gravity", "Did you mean 'GravityCompensation'?"),
-        ("control.MPC", "use kinetree.predict"),
+        ("control.mpc", "control.MPC"),
         ("animate", "use kinetree.Result.animate"),
         ("workspace", "use kinetree.analysis.workspace"),
         ("trajectories.Line", "Did you mean 'tool_line'?"),

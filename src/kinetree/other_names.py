@@ -26,7 +26,7 @@ OF_OTHERS = {
     "jacob0": "jacobian", "com": "center_of_mass", "centerOfMass": "center_of_mass",
     "loadURDF": "load", "load_urdf": "load", "read": "load", "open": "load", "load_nc": "load_result",
     "optimize": "predict", "solve": "predict", "show": "view", "plot": "draw", "visualize": "view",
-    "animate": "Result.animate", "MPC": "predict", "mpc": "predict", "from_urdf": "load", "from_mjcf": "load",
+    "animate": "Result.animate", "mpc": "control.MPC", "from_urdf": "load", "from_mjcf": "load",
 }  # fmt: skip
 
 

@@ -57,10 +57,21 @@ def keys_of(name: str, table: str) -> list[str]:
 def classes() -> dict[str, tuple[str, str]]:
     """Bases and body of every class of tables, by name."""
     found: dict[str, tuple[str, str]] = {}
-    for file in (*FORMATS, *sorted(STUDY.glob("*.py")), *sorted((STUDY / "tasks").glob("*.py"))):
-        text = file.read_text(encoding="utf-8")
+    files = (*FORMATS, *sorted(STUDY.glob("*.py")), *sorted((STUDY / "tasks").glob("*.py")))
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    for text in texts:
         for indent, name, bases, body in re.findall(
             r"^( *)class (\w+)\(([^:]*)\):[^\n]*\n(.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL
         ):
-            found[name] = (bases, "" if indent else body)
+            found[name] = (bases, "" if indent else _search_keys(bases, [text, *texts]) + body)
     return found
+
+
+def _search_keys(bases: str, texts: list[str]) -> str:
+    """Options of searches as lines of a class, if a base is made of a list of them, in the first file."""
+    name = re.search(r"search_table\(.*?(\w+)\)", bases)
+    if name is None:
+        return ""
+    lists = (re.search(rf"^{name[1]} = \((.*?)\)", text, re.MULTILINE | re.DOTALL) for text in texts)
+    names = next(x[1] for x in lists if x is not None)
+    return "".join(f"    {key}: Any\n" for key in re.findall(r'"(\w+)"', names))

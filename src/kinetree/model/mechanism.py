@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.doors import upstairs
-from kinetree.errors import InputError, ModelError, counted, listed, unknown_name
+from kinetree.errors import InputError, ModelError, counted, listed, shown, unknown_name
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape, checked_name
 from kinetree.model.contact_point import ContactPoint
@@ -89,13 +89,16 @@ class Mechanism:
         checked_name(self.name, "a mechanism")
         object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity", ModelError))
         for part in ("links", "loops", "contact_points", "springs", "frames", "actuators"):
-            object.__setattr__(self, part, tuple(getattr(self, part)))
-        given = self.states.values() if isinstance(self.states, Mapping) else self.states
-        object.__setattr__(self, "states", NamedStates(given))
+            given = getattr(self, part)
+            if not isinstance(given, Iterable):
+                raise ModelError(f"{part} of a mechanism must be a list, got {shown(given)}")
+            object.__setattr__(self, part, tuple(given))
+        states = self.states.values() if isinstance(self.states, Mapping) else self.states
+        object.__setattr__(self, "states", NamedStates(states))
         object.__setattr__(self, "contact_points", on_bodies(self.contact_points, self.frames))
         for fault in faults(self.name, self.links, self.loops, self.contact_points, self.springs):
             raise ModelError(fault)
-        for fault in further_faults(self.links, self.frames, self.actuators, tuple(given), self.floor):
+        for fault in further_faults(self.links, self.frames, self.actuators, tuple(states), self.floor):
             raise ModelError(fault)
         object.__setattr__(self, "links", _parents_first(self.links))
 

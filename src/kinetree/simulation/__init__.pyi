@@ -17,6 +17,5 @@ from .step_pairs import BodyPair as BodyPair
 from .step_pairs import body_pairs as body_pairs
 from .stepper import StepAudit as StepAudit
 from .stepper import StepContact as StepContact
-from .stepper import Stepper as Stepper
 from .warned import AccuracyWarning as AccuracyWarning
 from .warned import VerdictWarning as VerdictWarning
