@@ -195,3 +195,64 @@ def test_what_cannot_be_a_state_or_a_setting_is_refused():
             if expected not in str(error):
                 accepted.append((expected, str(error)))
     assert not accepted
+
+
+def test_contacts_that_cannot_move_are_left_out():
+    """A place on the axis of its only joint, the lowest place of a pendulum, two that the world carries."""
+    build = kt.Builder("flat", gravity=(0, 0, -9.81))
+    for k, name in enumerate(("stand", "post")):
+        fixed = build.world.fixed(f"base{k}", at=(0.0, 3.0 + 0.2 * k, 0.0))
+        fixed.body(name, kt.Inertia.sphere(1.0, 0.1), [kt.model.Shape("sphere", (0.1,))])
+    wheel = build.world.revolute("axle", axis="y").body("wheel", kt.Inertia.sphere(1.0, 0.1))
+    wheel.contact("pin")
+    arm = build.world.revolute("joint", axis="y", at=(0, 0, 1.0)).body(
+        "arm", kt.Inertia.rod(1.0, (0, 0, -1.0))
+    )
+    arm.contact("hub", radius=1.0)
+    arm.contact("tip", at=(0, 0, -1.0))
+    mechanism = build.build()
+    stepper = kt.Stepper(mechanism, 0.002, batch=4, ground=level(), pairs=[("stand", "post")])
+    q = np.array([[0.0], [0.3], [-1.0], [np.pi]]) * [0.0, 1.0]
+    stepper.reset(q, [[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+    free = kt.Stepper(mechanism, 0.002, batch=4)
+    free.restore(np.concatenate([stepper.save()[:, :4], free.save()[:, 4:]], axis=1))
+    assert stepper.contact.names == ("pin", "hub", "tip", "stand/post")
+    stepper.step()
+    free.step()
+    assert not stepper.audit().failures and stepper.q[0].tolist() == [0.002, 0.0]
+    assert stepper.q[2:] == pytest.approx(free.q[2:], abs=1e-12)
+    stepper.step(times=500)
+    assert not stepper.audit().failures and np.isfinite(stepper.save()).all()
+
+
+def plank(friction, batch):
+    build = kt.Builder("plank", gravity=(0, 0, -9.81))
+    body = build.world.free("base").body("body", kt.Inertia.box(1.0, (1.0, 0.05, 0.05)))
+    body.contact("tip", at=(0.5, 0, 0))
+    body.contact("tail", at=(-0.5, 0, 0))
+    return kt.Stepper(build.build(), 0.001, batch=batch, ground=level(friction))
+
+
+def test_results_do_not_depend_on_neighbors_where_a_contact_may_stick_or_open():
+    """With much friction the tip of a plank may do either: beside another one it does what it does alone."""
+    rng, count, different = np.random.default_rng(0), 300, []
+    for friction in (1.0, 2.0):
+        tilt = rng.uniform(0.2, 1.4, count)
+        q, qd = np.zeros((count, 6)), np.zeros((count, 6))
+        q[:, 2], q[:, 3] = 0.5 * np.sin(tilt), tilt
+        qd[:, 0], qd[:, 2] = rng.uniform(-4, 4, count), rng.uniform(-1, 1, count)
+        qd[:, 3] = rng.uniform(-6, 6, count)
+        alone, beside = plank(friction, 4 * count), plank(friction, 4 * count)
+        pressed, down = q - np.array([0, 0, 0.002, 0, 0, 0]), np.tile([0, 0, -1.0, 0, 0, 0], (count, 1))
+        high = q + np.array([0, 0, 5.0, 0, 0, 0])
+        alone.reset(np.stack([q] + 3 * [high], axis=1).reshape(-1, 6), np.repeat(qd, 4, axis=0))
+        beside.reset(
+            np.stack([q, pressed, q, q], axis=1).reshape(-1, 6),
+            np.stack([qd, down, np.roll(qd, 1, axis=0), down], axis=1).reshape(-1, 6),
+        )
+        for _ in range(3):
+            alone.step()
+            beside.step()
+            differs = (alone.save()[::4] != beside.save()[::4]).any(axis=1)
+            different += [(friction, int(k)) for k in np.flatnonzero(differs)]
+    assert not different

@@ -70,6 +70,7 @@ from kinetree.simulation.compiled.terrain import planes_in_state
 NEAR = 0.2  # m: spheres around bodies that are nearer than this are looked at closely
 FAR = -1e30  # m/s: the target of what is too far away to touch
 SINGULAR = 1e-9  # share of its trace that makes a mobility regular: planar mechanisms have none across
+IMMOBILE = 1e-12  # 1/kg: what has less mobility along its normal cannot move
 BLOWN, BROKEN = 1.0, 2.0  # causes: too fast, not a number
 _RANGE = INTEGER(*[INTEGER] * 9)
 _lay_planes = planes_in_state(LANES)
@@ -257,7 +258,10 @@ def eliminate(tree, links, place, pairs, inverse_root, column, y):
 
 @part
 def contact_rows(memory, head, count):
-    """Y and the mobility of all contacts that count, and what their impulses of before do to z."""
+    """Y and the mobility of all contacts that count, and what their impulses of before do to z.
+
+    Contacts that cannot move along their normal are left out: no impulse changes how fast they approach.
+    """
     tree, _, work, _, _ = views(memory, head)
     links, candidates = (
         fields(memory, LINK, 1, head.links[0]),
@@ -284,12 +288,18 @@ def contact_rows(memory, head, count):
             w = y.y[first + e]
             a, b, c = a + w[0] * w[0], b + w[0] * w[1], c + w[0] * w[2]
             d, f, g = d + w[1] * w[1], f + w[1] * w[2], g + w[2] * w[2]
-            i = links.axis[chain + e]
-            z.x[i] = z.x[i] + w[0] * lam[0] + w[1] * lam[1] + w[2] * lam[2]
         more = SINGULAR * (a + d + g)
-        G = a, b, c, d + more, f, g + more
+        fixed = where_less(larger(more, none + IMMOBILE), a, 0.0, none + 1.0)
+        contacts.target[k] = chosen(fixed, FAR, contacts.target[k])
+        lam = chosen(fixed, 0.0, lam[0]), chosen(fixed, 0.0, lam[1]), chosen(fixed, 0.0, lam[2])
+        contacts.lam[k] = lam
+        for e in range(size):
+            w, i = y.y[first + e], links.axis[chain + e]
+            z.x[i] = z.x[i] + w[0] * lam[0] + w[1] * lam[1] + w[2] * lam[2]
+        contacts.size[k] = chosen(fixed, 1.0, (a + d + g) * (1.0 / 3.0))
+        a, d, g = chosen(fixed, 1.0, a), chosen(fixed, 1.0, d + more), chosen(fixed, 1.0, g + more)
+        G = a, chosen(fixed, 0.0, b), chosen(fixed, 0.0, c), d, chosen(fixed, 0.0, f), g
         contacts.G[k], contacts.I[k] = G, inverse_mobility(G)
-        contacts.size[k] = (a + d + g) * (1.0 / 3.0)
 
 
 @part
