@@ -230,7 +230,7 @@ class Stepper:
         kept: tuple[Array | float, ...] = block[: len(rows)], target, 0.0, 0.0, 0.0, angles
         for memory, part in zip(self._kept, kept, strict=True):
             memory[rows] = part
-        self._show_again()
+        self._fresh = False
 
     def _check_depth(self, gap: Array, rows: NDArray[np.intp]) -> None:
         """Raise where a state would start deep inside the ground or with bodies inside one another."""
@@ -267,7 +267,7 @@ class Stepper:
         _check_saved(self._tables, array[rows])
         for memory, part in zip(self._kept, np.split(array[rows], ends[:-1], axis=1), strict=True):
             memory[rows] = part
-        self._show_again()
+        self._fresh = False
 
     def step(
         self, torque: Coordinates | None = None, *, target: Coordinates | None = None, times: int = 1
@@ -343,6 +343,8 @@ class Stepper:
     def _moments(self, tau: Array) -> Array:
         """Moments in body axes in place of torques about the present angles of free and ball joints."""
         x = self._state[: self.batch or 1, self._tables.parts["state_q"]]
+        if self._follows:
+            self._outside()
         return self._doors.torques(x, tau, self._angles)
 
     # ---- what is seen ----------------------------------------------------------------------------------
@@ -387,7 +389,8 @@ class Stepper:
         count, parts, doors = self.batch or 1, self._tables.parts, self._doors
         x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
         found = doors.pull(x, v, self._target[:count], self._gains[:count])
-        if self.coordinates == "mechanism":
+        if self.coordinates == "mechanism" and doors.balls:
+            self._outside()
             found = doors.about_angles(found, self._angles)
         found += self._given
         coupling = self.mechanism.tree.coupling
@@ -435,13 +438,9 @@ class Stepper:
         arrays = self._state, self._torque, self._target, self._gains, self._friction
         numbers_moved = self._state.size * max(times, 1)
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
-        self._show_again()
-
-    def _show_again(self) -> None:
-        """Let what is shown follow the states; angles at once, so that they do not depend on who reads."""
         self._fresh = False
         if self._follows:
-            self._outside()
+            self._outside()  # at once, so that angles do not depend on who reads them
 
     def _one(self, array: Array) -> Array:
         """What is shown of an array: that of the one state, or all; not to be written to."""
