@@ -24,7 +24,7 @@ import kinetree as kt
 from benchmarks.peers import casadi_tree
 from benchmarks.states import States, random_states, repeated
 from benchmarks.timing import Contestant, race
-from kinetree.dynamics.specialized import KERNELS, LONGEST, made_code
+from kinetree.dynamics.specialized import LONGEST, made_code
 
 MODELS: dict[str, Callable[[], kt.Mechanism]] = {"arm": kt.zoo.kuka_kr5, "humanoid": kt.zoo.humanoid}
 ARGUMENTS = {
@@ -64,7 +64,7 @@ def batches(models: Sequence[str], count: int, seconds: float, say: Say) -> list
             **_batch(model, question, count, seconds, say),
         }
         for model in models
-        for question in KERNELS
+        for question in ARGUMENTS
         if made_code(question, MODELS[model]().tree).operations <= LONGEST[question]
     ]
 

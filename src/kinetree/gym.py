@@ -23,7 +23,7 @@ from kinetree.environments.episodes import LARGEST, Episodes
 from kinetree.environments.library import TASKS
 from kinetree.environments.moment import Moment as Moment
 from kinetree.environments.task import LearningTask as LearningTask
-from kinetree.errors import InputError, MissingExtraError, expect, unknown_name
+from kinetree.errors import InputError, MissingExtraError, expect, shown, unknown_name
 from kinetree.formats.files import load
 from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
@@ -128,11 +128,13 @@ class MechanismVectorEnv(VectorEnv[Numbers, Numbers, Numbers]):
         self, *, seed: int | list[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Numbers, dict[str, Any]]:
         """Start all episodes, or those of ``options["reset_mask"]`` (num_envs,)."""
-        if isinstance(seed, list):
-            seed = next((x for x in seed if x is not None), None)
-        if seed is not None or self._np_random is None:
+        if isinstance(seed, list):  # one for each environment; together they seed the one generator
+            self._np_random = np.random.default_rng([0 if x is None else x + 1 for x in seed])
+        elif seed is not None or self._np_random is None:
             self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(seed)
         self._episodes.random = self._np_random
+        if options is not None and not isinstance(options, Mapping):
+            raise InputError(f"options must be a dictionary, got {shown(options)}")
         where = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)))
         if where.dtype != np.bool_ or where.shape != (self.num_envs,):
             raise InputError(
@@ -195,6 +197,9 @@ def make(
     for name in settings:
         if name not in LearningTask.__dataclass_fields__:
             raise InputError(unknown_name("setting", name, [*LearningTask.__dataclass_fields__, *OF_DOOR]))
+    for name in ("autoreset", "threads"):
+        if num_envs is None and name in own:
+            raise InputError(f"{name} is for many environments: give num_envs, too")
     task = LearningTask(mechanism, reward, **settings)
     return MechanismEnv(task, **own) if num_envs is None else MechanismVectorEnv(task, num_envs, **own)
 

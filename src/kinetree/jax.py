@@ -86,7 +86,14 @@ def forward_kinematics(mechanism: Mechanism, q: ArrayLike, of: str) -> tuple[jax
 
 def _answer(question: SmoothQuestion, *given: ArrayLike) -> jax.Array:
     """The answer with its shape."""
-    rows = [jnp.asarray(x) for x in given]
+    try:
+        rows = [jnp.asarray(x) for x in given]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"arguments must be arrays of numbers: {error}") from None
+    n = question.mechanism.n_dof
+    for row, name in zip(rows, question.inputs, strict=True):
+        if row.shape[-1:] != (n,):
+            raise InputError(f"{name} must have shape (..., {n}), got {row.shape}")
     kind = jnp.promote_types(jnp.result_type(*rows), jnp.float32)
     if not jnp.issubdtype(kind, jnp.floating):
         raise InputError(f"arguments must be real, got arrays of {kind}")
@@ -95,9 +102,6 @@ def _answer(question: SmoothQuestion, *given: ArrayLike) -> jax.Array:
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(question.inputs, rows, strict=True))
         raise InputError(f"the shapes of the arguments do not fit together: {shapes}") from None
-    n = question.mechanism.n_dof
-    if rows[0].shape[-1:] != (n,):
-        raise InputError(f"{question.inputs[0]} must have shape (..., {n}), got {rows[0].shape}")
     found = _function(question)(*rows)
     return found.reshape((*found.shape[:-1], *question.shape))
 

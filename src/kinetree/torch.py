@@ -17,7 +17,6 @@ torch.Size([8, 6])
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -30,6 +29,7 @@ from kinetree.gradients.questions import (
     InverseDynamics,
     MassMatrix,
     SmoothQuestion,
+    all_bends,
     pose_of,
 )
 from kinetree.model.expected import expect_mechanism
@@ -42,6 +42,7 @@ except ImportError as error:
 
 __all__ = ["forward_dynamics", "forward_kinematics", "inverse_dynamics", "mass_matrix"]
 
+NO_THIRD = "kinetree.torch has exact first and second derivatives; a third one was asked for"
 Rows: TypeAlias = torch.Tensor | ArrayLike
 
 
@@ -88,6 +89,10 @@ def _answer(question: SmoothQuestion, *given: Rows) -> torch.Tensor:
     for x in tensors[1:]:
         kind = torch.promote_types(kind, x.dtype)
     kind = kind if kind.is_floating_point else torch.get_default_dtype()
+    n = question.mechanism.n_dof
+    for x, name in zip(tensors, question.inputs, strict=True):
+        if x.shape[-1:] != (n,):
+            raise InputError(f"{name} must have shape (..., {n}), got {tuple(x.shape)}")
     try:
         rows = torch.broadcast_tensors(*(x.to(torch.float64) for x in tensors))
     except RuntimeError:
@@ -154,15 +159,64 @@ class _Value(_OverRows):
     @staticmethod
     def jvp(ctx: Any, _: None, *changes: torch.Tensor) -> torch.Tensor:
         """dy/dx c."""
-        rows, none = ctx.saved_tensors, changes[0].new_zeros(())
-        m = math.prod(ctx.question.shape)
-        weight = none.expand((*rows[0].shape[:-1], m))
-        return _SecondGradient.apply(ctx.question, torch.cat(changes, -1), weight, *rows)[..., :m]
+        return _Along.apply(ctx.question, torch.cat(changes, -1), *ctx.saved_tensors)
 
     @staticmethod
     def vmap(info: Any, dims: Any, *given: Any) -> tuple[torch.Tensor, int]:
         """A batch of batches."""
         return _Value.over_batch(info.batch_size, dims, *given)
+
+
+class _Along(_OverRows):
+    """dy/dx c, the change of y along c."""
+
+    @staticmethod
+    def forward(question: SmoothQuestion, change: torch.Tensor, *rows: torch.Tensor) -> torch.Tensor:
+        """The change (..., m) for changes (..., k n_dof)."""
+        slopes = question.slopes(*map(_array, rows))
+        return torch.from_numpy(np.einsum("...mk,...k->...m", slopes, _array(change)))
+
+    @staticmethod
+    def backward(ctx: Any, weight: torch.Tensor) -> tuple[Any, ...]:
+        """By the change: dy/dx^T w. By x: the second derivatives of w . y, times c."""
+        change, *rows = ctx.saved_tensors
+        bent = _SecondGradient.apply(ctx.question, change, weight, *rows)[..., weight.shape[-1] :]
+        gradient = _Gradient.apply(ctx.question, weight, *rows)
+        return None, gradient, *bent.chunk(len(rows), dim=-1)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, by_change: torch.Tensor, *changes: torch.Tensor) -> torch.Tensor:
+        """As c and x change: dy/dx dc, and the second derivatives of y along c and dx."""
+        change, *rows = ctx.saved_tensors
+        bent = _Bent.apply(ctx.question, change, torch.cat(changes, -1), *rows)
+        return _Along.apply(ctx.question, by_change, *rows) + bent
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, *given: Any) -> tuple[torch.Tensor, int]:
+        """A batch of batches."""
+        return _Along.over_batch(info.batch_size, dims, *given)
+
+
+class _Bent(_OverRows):
+    """d2y/dx dx of every number of y along two changes."""
+
+    @staticmethod
+    def forward(
+        question: SmoothQuestion, first: torch.Tensor, second: torch.Tensor, *rows: torch.Tensor
+    ) -> torch.Tensor:
+        """(..., m) for changes (..., k n_dof)."""
+        bends = all_bends(question, *map(_array, rows))
+        return torch.from_numpy(np.einsum("...mjk,...j,...k->...m", bends, _array(first), _array(second)))
+
+    @staticmethod
+    def backward(ctx: Any, weight: torch.Tensor) -> tuple[Any, ...]:
+        """There are no third derivatives."""
+        raise InputError(NO_THIRD)
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, *given: Any) -> tuple[torch.Tensor, int]:
+        """A batch of batches."""
+        return _Bent.over_batch(info.batch_size, dims, *given)
 
 
 class _Gradient(_OverRows):
@@ -211,7 +265,7 @@ class _SecondGradient(_OverRows):
     @staticmethod
     def backward(ctx: Any, change: torch.Tensor) -> tuple[Any, ...]:
         """There are no third derivatives."""
-        raise InputError("kinetree.torch has exact first and second derivatives; a third one was asked for")
+        raise InputError(NO_THIRD)
 
     @staticmethod
     def vmap(info: Any, dims: Any, *given: Any) -> tuple[torch.Tensor, int]:

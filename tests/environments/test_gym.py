@@ -14,6 +14,7 @@ from kinetree.environments.senses import (
     BaseHeight,
     BaseQuaternion,
     BodyRates,
+    DrawnNumbers,
     FootContact,
     FootForce,
     HeightSamples,
@@ -21,6 +22,7 @@ from kinetree.environments.senses import (
     JointPositions,
     JointVelocities,
     ProjectedGravity,
+    Reading,
 )
 from kinetree.environments.task import LearningTask
 from kinetree.errors import InputError
@@ -184,6 +186,21 @@ def test_what_is_wrong_is_named():
         kt.gym.make(pendulum(), lambda moment: 0.0)
     with pytest.raises(InputError, match="give one for joint1"):
         kt.gym.make(kt.zoo.chain(2), nothing)
+    for settings, words in (
+        ({"autoreset": "same_step"}, "give num_envs"),
+        ({"observe": JointPositions()}, "observe must be a list"),
+        ({"goal": 3}, "goal must be a function"),
+        ({"act": Torques(scale="abc")}, "scale"),
+        ({"home": np.zeros((3, 1))}, "home must have shape"),
+        ({"spread": -1.0}, "spread must be >= 0"),
+        ({"observe": [JointPositions(delay=0.03)]}, "multiple of an action"),
+        ({"record": (0.5,), "num_envs": 2}, "record must be numbers"),
+        ({"act": Torques(joints=("pivot", "pivot"))}, "once each"),
+    ):
+        with pytest.raises(InputError, match=words):
+            kt.gym.make(pendulum(), nothing, **settings)
+    with pytest.raises(InputError, match="actions must be real numbers"):
+        many.step("abc")
     with pytest.raises(InputError, match="needs a free base"):
         still(pendulum(), BaseQuaternion())
     with pytest.raises(InputError, match="Did you mean 'pivot'"):
@@ -201,6 +218,73 @@ def test_a_reward_that_is_no_number_ends_its_episode_alone():
     _, second, ended, _, info = many.step(np.zeros((3, 1)))
     assert ended.tolist() == [False, True, False] and second.tolist() == [1.0, 0.0, 1.0]
     assert info["failure"][1] == "the reward is nan"
+
+
+def test_a_robot_whose_free_joint_has_a_place_starts_where_it_is(tmp_path):
+    ball = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+    <body name="ball" pos="0 0 1"><freejoint/><geom type="sphere" size="0.1"/></body></worldbody></mujoco>"""
+    pytest.importorskip("mujoco")
+    (tmp_path / "ball.xml").write_text(ball)
+    episodes = still(kt.load(tmp_path / "ball.xml"), BaseHeight(), ground=kt.Ground(), dt=0.002, hold=5)
+    height = episodes.observed()[0, 0]
+    assert height - episodes.moment.gap.min() == pytest.approx(0.1, abs=1e-6)
+    assert height == pytest.approx(1.0, abs=1e-6)
+    turned = kt.Builder("box", gravity=LEVEL)
+    free = turned.world.free("base", rpy=(0.0, 0.5, 0.0), at=(0, 0, 2)).body(
+        "box", kt.Inertia.box(1, (1, 1, 1))
+    )
+    assert free is not None
+    episodes = still(turned.build(), ProjectedGravity(), BaseHeight())
+    assert episodes.observed()[0] == pytest.approx([np.sin(0.5), 0.0, -np.cos(0.5), 2.0], abs=1e-6)
+
+
+def test_people_with_stiff_ball_joints_learn_too():
+    person = kt.zoo.human()
+    env = kt.gym.make(person, nothing, num_envs=2, act=Torques(scale=10.0))
+    assert env.reset(seed=0)[0].shape == env.observation_space.shape
+    moment = env._episodes.moment
+    assert np.allclose(moment.place("head"), kt.forward_kinematics(person, np.zeros(55))["head"][1])
+
+
+def test_friction_is_drawn_for_each_episode():
+    slope = kt.Ground(normal=(np.sin(0.2), 0.0, np.cos(0.2)))
+    place = 0.1 * np.array([np.sin(0.2), 0.0, np.cos(0.2)])
+    lying = {"home": [*place, 0.2, 0, 0], "ground": slope, "dt": 0.002, "hold": 5}
+    task = LearningTask(crate(), nothing, (BaseHeight(),), Idle(), **lying)
+    with pytest.raises(InputError, match="two factors"):
+        Episodes(task, 4, friction=(0.5, 0.1))
+    slippery = Episodes(task, 4, friction=(0.0, 0.0))
+    rough = Episodes(task, 4, friction=(1.0, 1.0))
+    for _ in range(50):
+        slippery.advance(np.zeros((4, 0)))
+        rough.advance(np.zeros((4, 0)))
+    speeds = [np.linalg.norm(x.moment.base_velocity, axis=1) for x in (slippery, rough)]
+    assert (speeds[0] > 0.5).all() and (speeds[1] < 1e-3).all()
+
+
+def test_starts_keep_limits_and_stay_above_the_ground():
+    builder = kt.Builder("short", gravity=LEVEL)
+    builder.world.revolute("pivot", axis="y", lower=-0.1, upper=0.1).body(
+        "bob", kt.Inertia.point(1.0, (0, 0, -1))
+    )
+    episodes = still(builder.build(), JointPositions(), spread=1.0, count=200)
+    assert np.abs(episodes.observed()).max() == pytest.approx(0.1, abs=1e-6)
+    low = still(crate(), BaseHeight(), home=[0, 0, 0.1, 0, 0, 0], spread=0.03, ground=kt.Ground(), count=100)
+    assert low.moment.gap.min() > -0.011
+
+
+def test_observations_and_goals_that_are_no_numbers_are_found():
+    def goal(random, count):
+        return np.full((count, 1), np.nan)
+
+    with pytest.raises(InputError, match="goal must return finite"):
+        still(pendulum(), DrawnNumbers(), goal=goal)
+    late = Reading(function=lambda m: np.where(m.time > 0.02, np.nan, m.time)[:, None], labels=("t",))
+    episodes = still(pendulum(), late, dt=0.01, hold=1, count=2)
+    outcomes = [episodes.advance(np.zeros((2, 0))) for _ in range(3)]
+    assert not outcomes[0].ended.any() and outcomes[-1].ended.all()
+    assert outcomes[-1].failures[0] == "an observation is not a number"
+    assert np.isfinite(episodes.observed()).all()
 
 
 def test_a_hopper_stands_on_its_foot_for_a_while():

@@ -54,7 +54,11 @@ def test_precision_is_that_of_the_arguments():
 def test_wrong_arrays_are_refused():
     zero = np.zeros(4)
     with pytest.raises(InputError, match="do not fit together"):
-        ktj.inverse_dynamics(ARM, np.zeros(3), zero, zero)
+        ktj.inverse_dynamics(ARM, np.zeros((3, 4)), np.zeros((2, 4)), zero)
+    with pytest.raises(InputError, match=r"q must have shape \(..., 4\), got \(1,\)"):
+        ktj.inverse_dynamics(ARM, np.zeros(1), zero, zero)
+    with pytest.raises(InputError, match="arrays of numbers"):
+        ktj.mass_matrix(ARM, "a")
     with pytest.raises(InputError, match=r"shape \(..., 4\)"):
         ktj.mass_matrix(ARM, np.zeros(3))
     with pytest.raises(InputError, match="must be real"):

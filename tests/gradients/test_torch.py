@@ -43,8 +43,10 @@ def test_values_and_transforms_of_torch_func():
     def total(x):
         return ktt.forward_dynamics(ARM, x, qd[0], tau[0]).sum()
 
-    forward, reverse = torch.func.hessian(total)(q[0]), torch.func.jacrev(torch.func.jacrev(total))(q[0])
-    assert torch.allclose(forward, reverse, rtol=1e-12) and torch.allclose(forward, forward.T, atol=1e-12)
+    modes = torch.func.jacfwd, torch.func.jacrev
+    every = [outer(inner(total))(q[0]) for outer in modes for inner in modes]
+    assert all(torch.allclose(x, every[0], rtol=1e-10) for x in every)
+    assert torch.allclose(every[0], every[0].T, atol=1e-12)
     with pytest.raises(InputError, match="third"):
         torch.func.jacrev(torch.func.jacrev(torch.func.jacrev(total)))(q[0])
 
@@ -67,7 +69,9 @@ def test_arrays_of_others_through_dlpack():
 def test_wrong_tensors_are_refused():
     zero = torch.zeros(4)
     for bad, words in (
-        ((torch.zeros(5), zero, zero), "do not fit together"),
+        ((torch.zeros(5), zero, zero), r"q must have shape \(..., 4\), got \(5,\)"),
+        ((torch.zeros(1), zero, zero), r"q must have shape \(..., 4\), got \(1,\)"),
+        ((torch.zeros(2, 4), torch.zeros(3, 4), zero), "do not fit together"),
         ((torch.full((4,), torch.nan), zero, zero), "finite|nan"),
         ((zero.to(torch.complex64), zero, zero), "must be real"),
         ((zero.to("meta"), zero, zero), "device 'meta'"),

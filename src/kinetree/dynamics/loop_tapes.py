@@ -85,7 +85,7 @@ def closing_step(mechanism: Mechanism, q: Any) -> list[Any]:
     return [step, [_root(_dot(gap, gap))]]
 
 
-def _drives(mechanism: Mechanism, closed: Closed, rows: Array) -> tuple[Array, Array]:
+def _drives(mechanism: Mechanism, closed: Closed, rows: Array) -> tuple[Any, Any]:
     """Driven axes and the others, if these are as many as the rows."""
     drives, passive = np.flatnonzero(closed.driven), np.flatnonzero(~np.asarray(closed.driven))
     if len(passive) != len(rows):

@@ -313,7 +313,7 @@ def _refuse_springs(mechanism: Mechanism, name: str) -> None:
 
 
 CLOSING = "close_loops_step"
-CLOSED = {
+CLOSED: dict[str, Callable[..., list[Any]]] = {
     "inverse_dynamics": closed_inverse,
     "forward_dynamics": closed_forward,
     CLOSING: closing_step,

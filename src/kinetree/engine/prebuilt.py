@@ -37,13 +37,13 @@ def prebuilt(name: str, lanes: int, room: str) -> bytes | None:
     if _ignored:
         return None
     found = _entries().get(name)
-    if found is None or found["stamp"] != stamp(name, lanes, room):
+    if not isinstance(found, dict) or found.get("stamp") != stamp(name, lanes, room):
         return None
     try:
         content = (FOLDER / name).read_bytes()
     except OSError:
         return None
-    return content if digest(content) == found["digest"] else None
+    return content if digest(content) == found.get("digest") else None
 
 
 @contextlib.contextmanager
@@ -80,6 +80,8 @@ def _entries() -> dict[str, Any]:
     try:
         index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
     except (OSError, ValueError):
+        return {}
+    if not isinstance(index, dict) or not isinstance(index.get("entries"), dict):
         return {}
     if index.get("system") != system() or index.get("processor") != PROCESSOR or not _has_features():
         return {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 
@@ -37,6 +37,8 @@ class Action(ABC):
         for name in self.joints:
             if name not in able:
                 raise InputError(unknown_name("joint with a drive", name, able))
+        if len(set(self.joints)) < len(self.joints):
+            raise InputError(f"joints must be named once each, got {listed(self.joints)}")
         return self.joints
 
     def scales(self, mechanism: Mechanism) -> Array:
@@ -70,9 +72,12 @@ class Action(ABC):
             for name in given:
                 if name not in names:
                     raise InputError(f"{what}: {unknown_name('joint', name, names)}")
-            found = np.array([given.get(name, x) for name, x in zip(names, usual, strict=True)], float)
+            own = {name: number(x, f"{what} of '{name}'") for name, x in given.items()}
+            found = np.array(
+                [own.get(name, x) for name, x in zip(names, usual, strict=True)], dtype=np.float64
+            )
         else:
-            found = np.array(usual, float) if given is None else np.full(len(names), float(given))
+            found = np.array(usual, float) if given is None else np.full(len(names), number(given, what))
         wrong = [name for name, x in zip(names, found, strict=True) if not (np.isfinite(x) and x >= 0.0)]
         if wrong:
             raise InputError(
@@ -100,7 +105,8 @@ class Torques(Action):
 class Positions(Action):
     """Targets of position servos around the home pose; 1 is 0.5 rad or m unless ``scale`` says otherwise.
 
-    The servo pulls with kp (target - q) - kd qd, implicit in both gains and so stable however stiff.
+    The servo pulls with kp (target - q) - kd qd, implicit in both gains and so stable however stiff; effort
+    limits do not bound it.
     """
 
     kp: PerJoint

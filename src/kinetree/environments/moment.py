@@ -21,11 +21,12 @@ class Robot:
 
     def __init__(self, stepper: Stepper, ground: Ground | None) -> None:
         self.mechanism: Mechanism = stepper.mechanism
-        self.ground = ground
+        self.stepper, self.ground = stepper, ground
         self.columns = {name: k for k, name in enumerate(stepper.coordinate_names)}
         self.rates = {name: k for k, name in enumerate(stepper.rate_names)}
-        first = self.mechanism.links[0].joint
-        self.floats = first.is_free and f"{first.name}.w" in self.columns
+        first = self.mechanism.links[0]
+        self.floats = first.floats and f"{first.joint.name}.w" in self.columns
+        self.placement = first.placement  # of a free joint in the world
         self.joints = tuple(self.columns)[7 if self.floats else 0 :]
         self.joint_rates = tuple(self.rates)[6 if self.floats else 0 :]
 
@@ -41,7 +42,8 @@ class Moment:
 
     ``q`` (b, nq) and ``qd`` (b, n) have quaternions (w, x, y, z) and body rates for free and ball joints;
     ``time`` (b,) since the start of each episode; ``action`` and ``last_action`` (b, k) from -1 to 1;
-    ``goal`` (b, m) are the numbers that the task drew for each episode. Arrays are read-only.
+    ``goal`` (b, m) are the numbers that the task drew for each episode. Arrays are read-only, and valid until
+    the next action: copy what is to be kept.
     """
 
     robot: Robot
@@ -65,27 +67,27 @@ class Moment:
         return self.qd[:, self._column(joint, self.robot.rates)]
 
     def place(self, body: str) -> Array:
-        """Position of the origin of a body or frame in the world, (b, 3), of mechanisms that do not float."""
-        if self.robot.floats:
-            raise InputError("place needs a mechanism that is fixed to the world; use base_position")
-        return np.asarray(forward_kinematics(self.robot.mechanism, self.q)[body][1])
+        """Position of the origin of a body or frame in the world, (b, 3), at this moment."""
+        q, _ = self.robot.stepper.mechanism_state()
+        return np.asarray(forward_kinematics(self.robot.mechanism, q)[body][1])
 
     @cached_property
     def rotation(self) -> Array:
         """From axes of the base to those of the world, (b, 3, 3)."""
         self.robot.check_floats("rotation")
-        return rotations(self.q[:, 3:7])
+        return np.asarray(self.robot.placement.rotation @ rotations(self.q[:, 3:7]))
 
     @property
     def base_position(self) -> Array:
         """Origin of the base in the world (b, 3)."""
         self.robot.check_floats("base_position")
-        return self.q[:, :3]
+        place = self.robot.placement
+        return np.asarray(self.q[:, :3] @ place.rotation.T + place.position)
 
     @cached_property
     def base_velocity(self) -> Array:
         """Velocity of the origin of the base in its own axes (b, 3)."""
-        return np.asarray(np.einsum("bji,bj->bi", self.rotation, self.qd[:, :3]))
+        return np.asarray(np.einsum("bji,bj->bi", rotations(self.q[:, 3:7]), self.qd[:, :3]))
 
     @property
     def body_rates(self) -> Array:

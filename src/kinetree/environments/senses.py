@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from kinetree.algebra.arrays import Array
 from kinetree.environments.moment import Moment, Robot
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, listed, unknown_name
 
 TOUCH = 1.0  # N: a weaker force is no contact
 
@@ -93,8 +94,7 @@ class BaseQuaternion(_BaseSense):
 
     def read(self, moment: Moment) -> Array:
         """The quaternion."""
-        q = moment.q[:, 3:7]
-        return np.where(q[:, :1] < 0.0, -q, q)
+        return quaternions(moment.rotation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class BaseHeight(_BaseSense):
 
     def read(self, moment: Moment) -> Array:
         """z."""
-        return moment.q[:, 2:3]
+        return moment.base_position[:, 2:3]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,8 @@ class InertialSensor(_BaseSense):
     def read(self, moment: Moment) -> Array:
         """R^T (a - g) and w."""
         elapsed = np.minimum(moment.time, moment.elapsed)[:, None]
-        change = moment.qd[:, :3] - moment.last_qd[:, :3]
+        turn = moment.robot.placement.rotation.T
+        change = (moment.qd[:, :3] - moment.last_qd[:, :3]) @ turn
         a = np.divide(change, elapsed, out=np.zeros_like(change), where=elapsed > 0.0)
         force = a - np.asarray(moment.robot.mechanism.gravity)
         return np.concatenate([np.einsum("bji,bj->bi", moment.rotation, force), moment.body_rates], axis=1)
@@ -209,10 +210,10 @@ class HeightSamples(Sense):
         ahead = ahead / np.maximum(np.linalg.norm(ahead, axis=1, keepdims=True), 1e-9)
         side = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
         x, y = np.asarray(self.points).T
-        level = moment.q[:, None, :2] + x[:, None] * ahead[:, None] + y[:, None] * side[:, None]
+        level = moment.base_position[:, None, :2] + x[:, None] * ahead[:, None] + y[:, None] * side[:, None]
         places = np.concatenate([level, np.zeros((*level.shape[:2], 1))], axis=-1)
         heights = ground.heights(moment.robot.mechanism, places.reshape(-1, 3)).reshape(level.shape[:2])
-        return -heights - moment.q[:, 2:3]
+        return -heights - moment.base_position[:, 2:3]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +267,16 @@ def _chosen(names: tuple[str, ...] | None, known: tuple[str, ...]) -> tuple[str,
     for name in names or ():
         if name not in known:
             raise InputError(unknown_name("joint", name, known))
+    if names is not None and len(set(names)) < len(names):
+        raise InputError(f"joints must be named once each, got {listed(names)}")
     return known if names is None else names
+
+
+def quaternions(rotation: Array) -> Array:
+    """Unit quaternions (b, 4) as (w, x, y, z), w >= 0, of rotation matrices (b, 3, 3)."""
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat().T
+    found = np.stack([w, x, y, z], axis=1)
+    return np.where(found[:, :1] < 0.0, -found, found)
 
 
 def _contact_names(robot: Robot, what: str) -> tuple[str, ...]:

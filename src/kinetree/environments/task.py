@@ -55,24 +55,34 @@ class LearningTask:
     def __post_init__(self) -> None:
         expect_mechanism(self.mechanism)
         expect(self.act, Action, "act", "an Action such as Torques()")
+        if isinstance(self.observe, Sense) or not isinstance(self.observe, Sequence) or not self.observe:
+            raise InputError(
+                f"observe must be a list of senses such as JointPositions(), got {shown(self.observe)}"
+            )
         for sense in self.observe:
             expect(sense, Sense, "observe", "a list of senses such as JointPositions()")
         for name in ("hold", "limit"):
             x = getattr(self, name)
             if type(x) is not int or x < 1:
                 raise InputError(f"{name} must be an integer of at least 1, got {shown(x)}")
-        for name in ("reward", *(("ends",) if self.ends is not None else ())):
-            if not callable(getattr(self, name)):
-                raise InputError(f"{name} must be a function of a moment, got {shown(getattr(self, name))}")
+        for name, of in (("reward", "a moment"), ("ends", "a moment"), ("goal", "(random, b)")):
+            given = getattr(self, name)
+            if not callable(given) and (given is not None or name == "reward"):
+                raise InputError(f"{name} must be a function of {of}, got {shown(given)}")
         self.act.scales(self.mechanism)
         for name in ("home", "spread", "spread_rates"):
-            self.row(name)
+            values = self.row(name)
+            if name != "home" and (values < 0.0).any():
+                raise InputError(f"{name} must be >= 0, got {values.min():g}")
 
     def row(self, name: str) -> Array:
         """``home``, ``spread`` or ``spread_rates`` as (n_dof,)."""
         given, n = getattr(self, name), self.mechanism.n_dof
         values = 0.0 if given is None else given
-        return coordinates(self.mechanism, np.full(n, values) if np.ndim(values) == 0 else values, name)
+        found = coordinates(self.mechanism, np.full(n, values) if np.ndim(values) == 0 else values, name)
+        if found.shape != (n,):
+            raise InputError(f"{name} must have shape ({n},), got {found.shape}")
+        return found
 
     def changed(self, **settings: Any) -> LearningTask:
         """The task with other settings."""

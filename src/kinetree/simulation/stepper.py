@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -419,6 +420,33 @@ class Stepper:
         states = "one state" if self.batch is None else f"{self.batch} states"
         contacts = f"{self._tables.n_contacts} contacts"
         return f"Stepper('{self.mechanism.name}': {states}, dt {self.dt:g} s, {contacts})"
+
+    # ---- in the mechanism's coordinates --------------------------------------------------------------------
+    def reset_mechanism(
+        self, q: Coordinates | None = None, qd: Coordinates | None = None, where: ArrayLike | None = None
+    ) -> None:
+        """As `reset`, in the mechanism's coordinates, whatever ``q`` and ``qd`` of this stepper show."""
+        with self._in_mechanism():
+            self.reset(q, qd, where)
+
+    def mechanism_state(self) -> tuple[Array, Array]:
+        """Positions and rates (batch, n_dof) in the mechanism's coordinates: copies."""
+        with self._in_mechanism():
+            return np.array(self.q), np.array(self.qd)
+
+    @contextmanager
+    def _in_mechanism(self) -> Iterator[None]:
+        shown = self.coordinates
+        self.coordinates = "mechanism"
+        try:
+            yield
+        finally:
+            self.coordinates = shown
+
+    def set_friction(self, friction: ArrayLike, where: ArrayLike | None = None) -> None:
+        """Factors of the friction of the ground, one for all or (batch,), of all states or of a mask."""
+        chosen, count = self._mask(where), self.batch or 1
+        self._friction[np.flatnonzero(chosen), 0] = np.broadcast_to(_factors(friction, count), count)[chosen]
 
     # ---- helpers ---------------------------------------------------------------------------------------
     def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
