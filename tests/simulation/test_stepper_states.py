@@ -256,3 +256,28 @@ def test_results_do_not_depend_on_neighbors_where_a_contact_may_stick_or_open():
             differs = (alone.save()[::4] != beside.save()[::4]).any(axis=1)
             different += [(friction, int(k)) for k in np.flatnonzero(differs)]
     assert not different
+
+
+def test_joints_that_move_no_inertia_are_named_unless_something_holds_them():
+    """As by `kt.simulate`; a servo or a damper makes a step regular."""
+    build = kt.Builder("massless", gravity=(0, 0, -9.81))
+    arm = build.world.revolute("shoulder", axis="y").body("arm", kt.Inertia.rod(1.0, (1.0, 0, 0)))
+    arm.revolute("tip", axis="y", at=(1.0, 0, 0)).body("point", kt.Inertia.point(0.0))
+    mechanism = build.build()
+    with pytest.raises(kt.errors.SingularityError, match="joint 'tip' moves no inertia"):
+        kt.simulate(mechanism, [0.1, 0.0], duration=0.1)
+    stepper = kt.Stepper(mechanism, 0.002, batch=3)
+    before = stepper.save()
+    with pytest.raises(kt.errors.SingularityError, match="joint 'tip' moves no inertia in state 1.*armature"):
+        stepper.reset([0.1, 0.0], where=np.array([False, True, False]))
+    assert np.array_equal(stepper.save(), before)
+    stepper.step()
+    assert "no inertia" in stepper.audit().failures[2]
+    held = kt.Stepper(mechanism, 0.002, batch=3, kp=[0.0, 1.0], kd=[0.0, 0.1])
+    held.reset([0.1, 0.0])
+    held.step(times=100)
+    assert not held.audit().failures
+    turned = kt.Stepper(one("free"), 0.002)  # angles in gimbal lock are no matter for steps
+    turned.reset([0, 0, 0, 0.0, np.pi / 2, 0.0])
+    turned.step()
+    assert not turned.audit().failures

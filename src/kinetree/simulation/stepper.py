@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from kinetree.algebra.arrays import Array, number, numbers
 from kinetree.algebra.memory import check_room, cleared
 from kinetree.dynamics.checks import check_threads
+from kinetree.dynamics.forward import singular
 from kinetree.engine.ranges import Ranges
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, SingularityError, shown, unknown_name
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -43,6 +44,7 @@ CAUSES = {
     0.0: "fine",
     1.0: "a rate beyond 1e6 rad/s or m/s",
     2.0: "a state that is not a number",
+    3.0: "a joint that moves no inertia; reset names it",
 }
 PRESET = {
     "tolerance": 5e-11,
@@ -222,16 +224,26 @@ class Stepper:
         block[: len(rows), parts["state_q"]], block[: len(rows), parts["state_v"]] = x, v
         friction = np.ones((len(block), 1))
         friction[: len(rows)] = self._friction[rows]
-        none = np.zeros((len(block), 2 * self._tables.tree.n))
-        half = np.zeros((len(block), self._tables.tree.n))
-        self._ranges.fill((block, half, half, none, friction), len(block), block.size, self.threads, (0,))
+        gains, none = np.zeros((len(block), 2 * v.shape[1])), np.zeros((len(block), v.shape[1]))
+        gains[: len(rows)] = self._gains[rows]
+        self._ranges.fill((block, none, none, gains, friction), len(block), block.size, self.threads, (0,))
+        cause = block[: len(rows), parts["state_audit"].start + CAUSE]
         if check:
+            self._check_inertia(cause, rows)
             self._check_depth(block[: len(rows), parts["state_gap"]], rows)
+        cause[:] = 0.0
         target = self._doors.targets_of(x) if aim is None else self._doors.targets(self._on_axes(aim))
         kept: tuple[Array | float, ...] = block[: len(rows)], target, 0.0, 0.0, 0.0, angles
         for memory, part in zip(self._kept, kept, strict=True):
             memory[rows] = part
         self._fresh = False
+
+    def _check_inertia(self, axes: Array, rows: NDArray[np.intp]) -> None:
+        """Raise where an axis, by its number from 1, moves no inertia."""
+        found = np.flatnonzero(axes)
+        if len(found):
+            joint = self.mechanism.tree.axis_names[int(axes[found[0]]) - 1]
+            raise SingularityError(singular(joint, () if self.batch is None else (int(rows[found[0]]),), "0"))
 
     def _check_depth(self, gap: Array, rows: NDArray[np.intp]) -> None:
         """Raise where a state would start deep inside the ground or with bodies inside one another."""
