@@ -5,7 +5,7 @@ lam changes z by Y lam; Y is zero but for the axes that carry the row. Newton's 
 P(lam - r (u - target)) needs (1 + sum Y C Y^T) dz, which has the sparsity of the mass matrix where nothing
 but the ground is touched, and is not symmetric where contacts slide.
 
-All that is done in a lane depends on that lane alone. Contacts that are open in all lanes are passed over:
+All that is done in a lane depends on that lane alone. Contacts that are open in all lanes are skipped:
 one that is open in a lane, without impulse and not approaching, stays as it is there beside others, too.
 Further sweeps, which some lanes need, come in pairs, so that the order of contacts is the same in all.
 """
