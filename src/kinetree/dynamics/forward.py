@@ -72,10 +72,11 @@ def check_pivots(tree: Tree, pivot: Array) -> None:
         axis = int(np.flatnonzero(~good[state])[-1])  # elimination starts at the tips
         kind = "rotation" if tree.turns[axis] else "translation"
         size = f"{pivot[state][axis]:.3g} for its {kind}"
-        raise SingularityError(_singular(tree.axis_names[axis], state, size))
+        raise SingularityError(singular(tree.axis_names[axis], state, size))
 
 
-def _singular(joint: str, state: tuple[int, ...], pivot: str) -> str:
+def singular(joint: str, state: tuple[int, ...], pivot: str) -> str:
+    """What is said of a joint that moves no inertia in a state."""
     return (
         f"singular mass matrix: joint '{joint}' moves no inertia in {state_name(state)} (pivot {pivot}); "
         "give the bodies beyond it mass and extent, or the joint an armature (for files of others armature= "
@@ -123,4 +124,4 @@ def _check_regular(mechanism: Mechanism, M: Array) -> None:
     if (values[..., 0] <= SINGULAR).any():
         place = tuple(np.argwhere(values[..., 0] <= SINGULAR)[0])
         joint = mechanism.joint_names[int(np.argmax(np.abs(vectors[place][:, 0])))]
-        raise SingularityError(_singular(joint, place, f"{values[(*place, 0)]:.3g}"))
+        raise SingularityError(singular(joint, place, f"{values[(*place, 0)]:.3g}"))

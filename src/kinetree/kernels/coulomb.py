@@ -61,7 +61,10 @@ def projected(lam, u, target, mu, size):
 
 @lanewise
 def sticking_or_open(lam, G, H, u, target, mu):
-    """The impulse that makes it stick; whether friction suffices, and whether it is open instead."""
+    """The impulse that makes it stick; whether friction suffices, and whether it is open instead.
+
+    With much friction both may be solutions. A contact without impulse that opens stays open then.
+    """
     e = target - u[0]
     n = lam[0] + H[0] * e - H[1] * u[1] - H[2] * u[2]
     x = lam[1] + H[1] * e - H[3] * u[1] - H[4] * u[2]
@@ -69,8 +72,9 @@ def sticking_or_open(lam, G, H, u, target, mu):
     limit = mu * n
     sticks = where_less(n, 0.0, 0.0, where_less(limit * limit, x * x + y * y, 0.0, 1.0))
     push = target - (u[0] - (G[0] * lam[0] + G[1] * lam[1] + G[2] * lam[2]))
-    is_open = where_less(0.0, push, 0.0, 1.0)
-    return (n, x, y), sticks, is_open, push
+    rests = where_less(0.0, lam[0], 0.0, where_less(0.0, target - u[0], 0.0, 1.0))
+    is_open = larger(rests, where_less(0.0, push, 0.0, 1.0))
+    return (n, x, y), chosen(rests, 0.0, sticks), is_open, push
 
 
 @lanewise

@@ -49,9 +49,14 @@ class Doors:
 
     def targets(self, q: Array) -> Array:
         """Targets of servos (k, n) from coordinates: of balls the vector parts of quaternions."""
-        found = np.array(q)
+        return self.targets_of(self.inside(q, np.zeros_like(q))[0])
+
+    def targets_of(self, x: Array) -> Array:
+        """Targets of servos (k, n) where states (k, nq) are."""
+        found = np.zeros((len(x), self.tables.tree.n))
+        found[:, self.alone] = x[:, self.at]
         for ball in self.balls:
-            u = quaternion_of_turns(ball.axes, q[:, _axes(ball)])
+            u = x[:, _quaternion(ball)]
             found[:, _axes(ball)] = np.where(u[:, :1] < 0.0, -u[:, 1:], u[:, 1:])
         return found
 
@@ -64,19 +69,48 @@ class Doors:
             found[:, _axes(ball)] = gains[:, _axes(ball)] @ share
         return found
 
-    def torques(self, x: Array, tau: Array) -> Array:
+    def any_on_balls(self, tau: Array) -> bool:
+        """Whether torques (k, n) act about angles of ball joints."""
+        return any(bool(tau[:, _axes(ball)].any()) for ball in self.balls)
+
+    def torques(self, x: Array, tau: Array, angles: Array) -> Array:
         """Moments in body axes in place of torques about the three angles of ball joints, (k, n)."""
-        given = [ball for ball in self.balls if tau[:, _axes(ball)].any()]
-        if not given:
+        if not self.any_on_balls(tau):
             return tau
         found = np.array(tau)
         for ball, turns in zip(self.balls, self._turns, strict=True):
-            if ball in given:
+            if tau[:, _axes(ball)].any():
                 R = rotations(x[:, _quaternion(ball)])
-                angles = turns.all_angles(R, np.zeros((len(R), 3)))
-                moment, _ = turns.moment(angles, tau[:, _axes(ball)])
+                moment, _ = turns.moment(angles[:, _axes(ball)], tau[:, _axes(ball)])
                 found[:, _axes(ball)] = np.einsum("kji,kj->ki", R, moment)
         return found
+
+    def about_angles(self, moments: Array, angles: Array) -> Array:
+        """Torques (k, n) about the angles (k, n) of ball joints that do the work of moments in body axes."""
+        found = np.array(moments)
+        for ball in self.balls:
+            E = body_rates(ball.axes, angles[:, _axes(ball)])
+            found[:, _axes(ball)] = np.einsum("kji,kj->ki", E, moments[:, _axes(ball)])
+        return found
+
+    def pull(self, x: Array, v: Array, target: Array, gains: Array) -> Array:
+        """Torques of servos (k, n) with gains (k, 2 n) towards targets; of balls moments in body axes."""
+        n = self.tables.tree.n
+        error = np.zeros_like(target)
+        error[:, self.alone] = target[:, self.alone] - x[:, self.at]
+        for ball in self.balls:
+            error[:, _axes(ball)] = turn_to(x[:, _quaternion(ball)], target[:, _axes(ball)])
+        found: Array = gains[:, :n] * error - gains[:, n:] * v
+        return found
+
+
+def turn_to(quaternions: Array, target: Array) -> Array:
+    """Twice the vector part (k, 3), in body axes, of the turn to a target as `Doors.targets` gives it."""
+    w, u = quaternions[:, :1], quaternions[:, 1:]
+    d = np.sqrt(np.maximum(1.0 - (target**2).sum(axis=-1, keepdims=True), 0.0))
+    near = np.where(w * d + (u * target).sum(axis=-1, keepdims=True) < 0.0, -2.0, 2.0)
+    found: Array = near * (w * target - d * u - np.cross(u, target))
+    return found
 
 
 def quaternion_of_turns(axes: Array, angles: Array) -> Array:

@@ -14,6 +14,7 @@ from kinetree.errors import InputError, shown
 from kinetree.kernels.torque_law import NO_MODEL, LawParts
 from kinetree.model.mechanism import Mechanism
 
+NEEDED = ("torque", "integrates", "runs_compiled", "law_parts", "period")  # of a controller
 WHOLE = 1e-6  # relative difference of a period from a multiple of the step
 
 
@@ -34,7 +35,7 @@ class StepLaw:
             return cls()
         if callable(controller):
             return cls(torque=controller, acts=True)
-        if not hasattr(controller, "torque"):
+        if not all(hasattr(controller, name) for name in NEEDED):
             raise InputError(
                 "controller must be one of kinetree.control or a function of (t, q, qd), "
                 f"got {shown(controller)}"

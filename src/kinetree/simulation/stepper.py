@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinetree.algebra.arrays import Array, number, numbers
-from kinetree.algebra.memory import aligned
+from kinetree.algebra.memory import check_room, cleared
+from kinetree.dynamics.checks import check_threads
+from kinetree.dynamics.forward import singular
 from kinetree.engine.ranges import Ranges
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, SingularityError, shown, unknown_name
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -42,6 +44,7 @@ CAUSES = {
     0.0: "fine",
     1.0: "a rate beyond 1e6 rad/s or m/s",
     2.0: "a state that is not a number",
+    3.0: "a joint that moves no inertia; reset names it",
 }
 PRESET = {
     "tolerance": 5e-11,
@@ -118,6 +121,8 @@ class Stepper:
     may touch by their spheres, capsules and boxes, see :func:`kinetree.simulation.body_pairs`. Free and ball
     joints are unit quaternions inside; ``coordinates`` says how ``q`` and ``qd`` show them: as the mechanism
     does, or "quaternion": (w, x, y, z) in place of three angles, and the angular velocity in body axes.
+    Torques of :meth:`step` are then about body axes; those of controllers, and targets, are always the
+    mechanism's.
 
     >>> import kinetree as kt
     >>> arm = kt.Stepper(kt.zoo.two_link(), dt=0.001, batch=8)
@@ -154,6 +159,11 @@ class Stepper:
         bounce = number(restitution, "restitution")
         if not 0.0 <= bounce <= 1.0:
             raise InputError(f"restitution must be between 0 and 1, got {bounce:g}")
+        if not isinstance(stops, bool | np.bool_):
+            raise InputError(f"stops must be True or False, got {shown(stops)}")
+        if not isinstance(pairs, Iterable):
+            raise InputError(f"pairs must be a sequence of pairs of bodies, got {shown(pairs)}")
+        check_threads(threads)
         _check_supported(mechanism)
         half = 0.5 * self.dt if BUDGET["midpoint"] else self.dt
         settings = {**PRESET, "dt": self.dt, "half": half, "restitution": bounce}
@@ -162,82 +172,114 @@ class Stepper:
         self._doors = Doors(tables)
         count = self.batch or 1
         rows, n = -(-count // LANES) * LANES, tables.tree.n
-        self._state = aligned(rows, tables.width)
-        self._state[:] = 0.0
+        check_room((rows, tables.width), (rows, 8 * n), what=f"a Stepper of {rows} states")
+        self._state = cleared(rows, tables.width)
         self._torque, self._target = np.zeros((rows, n)), np.zeros((rows, n))
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._friction[:count, 0] = _factors(friction, count)
         self._ranges = Ranges(step_states(), unused(), tables.memory, LANES)
-        self._view = (np.zeros((count, n)), np.zeros((count, n)))  # coordinates of all axes as last shown
-        self._fresh, self._seen = False, self._view
+        self._angles = np.zeros((count, n))  # coordinates of all axes as last shown
+        self._fresh, self._seen = False, (self._angles, self._angles)
         self._none = np.zeros((count, mechanism.n_dof))  # no torques
-        self._held: Array | None = None  # torques of a controller between its samples
+        self._held = np.zeros((count, mechanism.n_dof))  # torques of a controller between its samples
+        self._given = np.zeros((count, n))  # torques of the last step in this stepper's coordinates
         self._law = StepLaw.read(mechanism, controller, self.dt)
         servo = self._law.servo
         if servo is not None and (np.any(kp) or np.any(kd)):
             raise InputError("give either kp and kd or a controller with gains, not both")
         self._set_gains(*((kp, kd) if servo is None else servo))
-        self._target[:count] = self._doors.targets(self._on_axes(np.zeros((count, mechanism.n_dof))))
+        self._follows = bool(tables.balls) and (coordinates == "mechanism" or self._law.acts)
+        self._kept = self._state, self._target, self._torque, self._given, self._held, self._angles
         audit = tables.parts["state_audit"]
         self._audit = self._state[:, audit]
         self._audit[count:, CAUSE] = IDLE
-        self._place(*self._inside(None, None, count), np.arange(count))
+        every = np.arange(count)
+        self._place(self._inside(None, None, every), every, None, check=False)
 
     # ---- states ----------------------------------------------------------------------------------------
     def reset(
-        self, q: Coordinates | None = None, qd: Coordinates | None = None, where: ArrayLike | None = None
+        self,
+        q: Coordinates | None = None,
+        qd: Coordinates | None = None,
+        where: ArrayLike | None = None,
+        target: Coordinates | None = None,
     ) -> None:
         """Start states again at time 0: all of them, or those where a mask (batch,) is true.
 
-        q, qd: (n_dof,) for all, or (batch, n_dof), in this stepper's coordinates; zero unless given. An error
-        leaves everything as it was.
+        q, qd: (n_dof,) for all, or (batch, n_dof), in this stepper's coordinates; zero unless given, with
+        unit quaternions. target: of the servos, as for :meth:`step`; where the states start unless given. An
+        error leaves everything as it was.
         """
-        count = self.batch or 1
-        chosen = self._mask(where)
-        x, v = self._inside(q, qd, count)
-        kept = self._state.copy()
-        self._place(x, v, np.flatnonzero(chosen))
-        gap = self._state[:count, self._tables.parts["state_gap"]]
-        deep = chosen[:, None] & (gap < -INSIDE)
-        if deep.any():
-            state, point = (int(k) for k in np.argwhere(deep)[0])
-            depth, name = -float(gap[state, point]), self._tables.contact_names[point]
-            self._state[:] = kept
-            of = "" if self.batch is None else f" of state {state}"
-            if point >= len(self._tables.point_table):
-                raise InputError(
-                    f"the bodies of the pair '{name}'{of} would start {depth:.4g} m inside one another, "
-                    f"allowed are {INSIDE:g} m"
-                )
-            raise InputError(
-                f"contact point '{name}'{of} would start {depth:.4g} m inside the ground, "
-                f"allowed are {INSIDE:g} m; start higher"
-            )
+        rows = np.flatnonzero(self._mask(where))
+        aim = None if target is None else self._per_state(target, "target", self.batch or 1)[rows]
+        self._place(self._inside(q, qd, rows), rows, aim, check=True)
 
-    def _place(self, x: Array, v: Array, rows: NDArray[np.intp]) -> None:
-        """Put states into rows of the memory, without anything to remember."""
+    def _place(
+        self, start: tuple[Array, Array, Array], rows: NDArray[np.intp], aim: Array | None, check: bool
+    ) -> None:
+        """Put states (k, nq), (k, n) and their coordinates into rows, without anything to remember."""
+        x, v, angles = start
         parts = self._tables.parts
-        self._state[rows] = 0.0
-        self._state[rows, parts["state_q"]] = x[rows]
-        self._state[rows, parts["state_v"]] = v[rows]
+        block = cleared(-(-max(len(rows), 1) // LANES) * LANES, self._tables.width)
+        block[: len(rows), parts["state_q"]], block[: len(rows), parts["state_v"]] = x, v
+        friction = np.ones((len(block), 1))
+        friction[: len(rows)] = self._friction[rows]
+        gains, none = np.zeros((len(block), 2 * v.shape[1])), np.zeros((len(block), v.shape[1]))
+        gains[: len(rows)] = self._gains[rows]
+        self._ranges.fill((block, none, none, gains, friction), len(block), block.size, self.threads, (0,))
+        cause = block[: len(rows), parts["state_audit"].start + CAUSE]
+        if check:
+            self._check_inertia(cause, rows)
+            self._check_depth(block[: len(rows), parts["state_gap"]], rows)
+        cause[:] = 0.0
+        target = self._doors.targets_of(x) if aim is None else self._doors.targets(self._on_axes(aim))
+        kept: tuple[Array | float, ...] = block[: len(rows)], target, 0.0, 0.0, 0.0, angles
+        for memory, part in zip(self._kept, kept, strict=True):
+            memory[rows] = part
         self._fresh = False
-        self._run(0)
+
+    def _check_inertia(self, axes: Array, rows: NDArray[np.intp]) -> None:
+        """Raise where an axis, by its number from 1, moves no inertia."""
+        found = np.flatnonzero(axes)
+        if len(found):
+            joint = self.mechanism.tree.axis_names[int(axes[found[0]]) - 1]
+            raise SingularityError(singular(joint, () if self.batch is None else (int(rows[found[0]]),), "0"))
+
+    def _check_depth(self, gap: Array, rows: NDArray[np.intp]) -> None:
+        """Raise where a state would start deep inside the ground or with bodies inside one another."""
+        if not (gap < -INSIDE).any():
+            return
+        state, point = (int(k) for k in np.argwhere(gap < -INSIDE)[0])
+        depth, name = -float(gap[state, point]), self._tables.contact_names[point]
+        of = "" if self.batch is None else f" of state {rows[state]}"
+        if point >= len(self._tables.point_table):
+            raise InputError(
+                f"the bodies of the pair '{name}'{of} would start {depth:.4g} m inside one another, "
+                f"allowed are {INSIDE:g} m"
+            )
+        raise InputError(
+            f"contact point '{name}'{of} would start {depth:.4g} m inside the ground, "
+            f"allowed are {INSIDE:g} m; start higher"
+        )
 
     def save(self) -> Array:
         """The states as numbers, with all that steps remember: `restore` brings them back bit for bit."""
-        return self._state[: self.batch or 1].copy()
+        return np.concatenate([memory[: self.batch or 1] for memory in self._kept], axis=1)
 
     def restore(self, saved: ArrayLike, where: ArrayLike | None = None) -> None:
-        """States as `save` gave them, all or those where a mask (batch,) is true."""
+        """States as `save` gave them, with targets: all, or those where a mask (batch,) is true."""
         count = self.batch or 1
-        chosen = self._mask(where)
+        rows = np.flatnonzero(self._mask(where))
         array = numbers(saved, "saved")
-        if array.shape != (count, self._tables.width):
+        ends = np.cumsum([memory.shape[1] for memory in self._kept])
+        if array.shape != (count, ends[-1]):
             raise InputError(
                 f"saved must be what save() of a Stepper of this mechanism gave, shape "
-                f"{(count, self._tables.width)}, got shape {array.shape}"
+                f"{(count, int(ends[-1]))}, got shape {array.shape}"
             )
-        self._state[np.flatnonzero(chosen)] = array[chosen]
+        _check_saved(self._tables, array[rows])
+        for memory, part in zip(self._kept, np.split(array[rows], ends[:-1], axis=1), strict=True):
+            memory[rows] = part
         self._fresh = False
 
     def step(
@@ -255,15 +297,22 @@ class Stepper:
         aim = None if target is None else self._per_state(target, "target", count)
         if aim is not None:
             self._set_target(aim)
-        if not self._law.acts:
+        if not self._law.acts and not self._turns(tau):
             self._set_torque(tau)
             self._run(int(times))
-            self._fresh = False
             return
         for _ in range(int(times)):
-            self._ask_law(tau)
+            if self._law.acts:
+                self._ask_law(tau)
+            else:
+                self._set_torque(tau)
             self._run(1)
-            self._fresh = False
+
+    def _turns(self, tau: Array) -> bool:
+        """Whether torques act about angles of free or ball joints, whose axes turn with every step."""
+        if tau is self._none or self.coordinates == "quaternion" or not self._doors.balls:
+            return False
+        return self._doors.any_on_balls(self._spread(tau))
 
     def _ask_law(self, tau: Array) -> None:
         """Torques and targets of a controller for the next step."""
@@ -272,42 +321,61 @@ class Stepper:
         if law.motion is not None:
             aim, extra = law.followed(t + self.dt)  # servos act at the end of the step
             self._set_target(aim)
-            self._set_torque(tau + extra)
+            self._set_torque(tau, extra)
             return
         due = steps % law.every == 0
-        if due.any() or self._held is None:
-            x, v = (self._state[:count, self._tables.parts[name]] for name in ("state_q", "state_v"))
-            q, qd = self._outside(x, v)
+        if due.any():
+            q, qd = (np.array(x) for x in self._outside())
             if self.batch is None:
                 found = np.asarray(law.torque(float(t[0]), q[0], qd[0]))
             else:
                 found = np.asarray(law.torque(t.copy(), q, qd))
             new = self._per_state(found, "torque of the controller", count)
-            self._held = new if self._held is None else np.where(due[:, None], new, self._held)
-        self._set_torque(tau + self._held)
+            self._held[due] = new[due]
+        self._set_torque(tau, self._held)
 
     def _set_target(self, aim: Array) -> None:
         self._target[: self.batch or 1] = self._doors.targets(self._on_axes(aim))
 
-    def _set_torque(self, tau: Array) -> None:
-        count = self.batch or 1
-        if tau is self._none:
-            self._torque[:] = 0.0
+    def _set_torque(self, tau: Array, of_law: Array | None = None) -> None:
+        """Torques of the next step: those in this stepper's coordinates, and a law's in the mechanism's."""
+        count, as_angles = self.batch or 1, self.coordinates == "mechanism"
+        if tau is self._none and of_law is None:
+            self._torque[:], self._given[:] = 0.0, 0.0
             return
-        given = self._spread(tau)
-        if self.coordinates == "mechanism" and self._doors.balls:
-            given = self._doors.torques(self._state[:count, self._tables.parts["state_q"]], given)
-        self._torque[:count] = given
+        known = self._spread(tau)
+        if of_law is None:
+            inner = self._moments(known) if as_angles else known
+        elif as_angles:
+            known = known + self._spread(of_law)
+            inner = self._moments(known)
+        else:
+            inner = known = known + self._moments(self._spread(of_law))
+        self._torque[:count], self._given[:count] = inner, known
+
+    def _moments(self, tau: Array) -> Array:
+        """Moments in body axes in place of torques about the present angles of free and ball joints."""
+        x = self._state[: self.batch or 1, self._tables.parts["state_q"]]
+        if self._follows:
+            self._outside()
+        return self._doors.torques(x, tau, self._angles)
 
     # ---- what is seen ----------------------------------------------------------------------------------
     @property
     def q(self) -> Array:
-        """Positions (batch, n_dof), or with quaternions: memory of the stepper, refreshed when read."""
+        """Positions (batch, n_dof), or with quaternions; read only, valid until the next step.
+
+        Angles of free and ball joints go on from those before the last call of `step`, by less than half a
+        turn.
+        """
         return self._one(self._shown()[0])
 
     @property
     def qd(self) -> Array:
-        """Rates (batch, n_dof); of free and ball joints angular velocities in body axes with quaternions."""
+        """Rates (batch, n_dof), with quaternions of free and ball joints angular velocities in body axes.
+
+        Read only, valid until the next step.
+        """
         return self._one(self._shown()[1])
 
     @property
@@ -327,19 +395,26 @@ class Stepper:
 
     @property
     def effort(self) -> Array:
-        """Torques and forces of the drives in the last step, (batch, n_dof), those of servos included."""
-        count, n, parts = self.batch or 1, self._tables.tree.n, self._tables.parts
+        """Torques and forces of the drives in the last step, (batch, n_dof), those of servos included.
+
+        In this stepper's coordinates: with quaternions those of free and ball joints are about body axes.
+        """
+        count, parts, doors = self.batch or 1, self._tables.parts, self._doors
         x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
-        gains, alone = self._gains[:count], self._doors.alone
-        found = self._torque[:count] - gains[:, n:] * v
-        off = self._target[:count, alone] - x[:, self._doors.at]
-        found[:, alone] += gains[:, alone] * off
+        found = doors.pull(x, v, self._target[:count], self._gains[:count])
+        if self.coordinates == "mechanism" and doors.balls:
+            self._outside()
+            found = doors.about_angles(found, self._angles)
+        found += self._given
         coupling = self.mechanism.tree.coupling
-        return self._one(found if coupling is None else found @ coupling.matrix)
+        return np.array(self._one(found if coupling is None else found @ coupling.matrix))
 
     @property
     def contact(self) -> StepContact:
-        """Forces on the contact points, and how far these are from the ground."""
+        """Forces on the contact points, and how far these are from the ground.
+
+        Read only, valid until the next step.
+        """
         count, parts, names = self.batch or 1, self._tables.parts, self._tables.contact_names
         force = self._state[:count, parts["state_force"]].reshape(count, len(names), 3)
         return StepContact(names, self._one(force), self._one(self._state[:count, parts["state_gap"]]))
@@ -403,9 +478,15 @@ class Stepper:
         arrays = self._state, self._torque, self._target, self._gains, self._friction
         numbers_moved = self._state.size * max(times, 1)
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
+        self._fresh = False
+        if self._follows:
+            self._outside()  # at once, so that angles do not depend on who reads them
 
     def _one(self, array: Array) -> Array:
-        return array[0] if self.batch is None else array
+        """What is shown of an array: that of the one state, or all; not to be written to."""
+        view = array.view()
+        view.setflags(write=False)
+        return view[0] if self.batch is None else view
 
     def _mask(self, where: ArrayLike | None) -> NDArray[np.bool_]:
         count = self.batch or 1
@@ -441,23 +522,28 @@ class Stepper:
         found[:, coupling.own_axes] = tau
         return found
 
-    def _inside(self, q: Coordinates | None, qd: Coordinates | None, count: int) -> tuple[Array, Array]:
-        """States inside, (batch, nq) and (batch, n), from those given."""
-        n, tree = self.mechanism.n_dof, self.mechanism.tree
-        if self.coordinates == "quaternion" and q is not None:
-            return self._with_quaternions(q, qd, count)
-        place = self._per_state(np.zeros(n) if q is None else q, "q", count)
-        rate = self._per_state(np.zeros(n) if qd is None else qd, "qd", count)
-        axes, rates = self._on_axes(place), np.asarray(rate)
+    def _inside(
+        self, q: Coordinates | None, qd: Coordinates | None, rows: NDArray[np.intp]
+    ) -> tuple[Array, Array, Array]:
+        """States inside, (k, nq) and (k, n), of some rows of those given, and angles to begin with."""
+        n, tree, count = self.mechanism.n_dof, self.mechanism.tree, self.batch or 1
+        if self.coordinates == "quaternion":
+            return self._with_quaternions(q, qd, rows)
+        place = self._per_state(np.zeros(n) if q is None else q, "q", count)[rows]
+        rates = self._per_state(np.zeros(n) if qd is None else qd, "qd", count)[rows]
+        axes = np.array(self._on_axes(place))
         if tree.coupling is not None:
             rates = rates @ tree.coupling.matrix.T
-        return self._doors.inside(axes, rates)
+        return *self._doors.inside(axes, rates), axes
 
-    def _with_quaternions(self, q: Any, qd: Any, count: int) -> tuple[Array, Array]:
-        nq, n = self._tables.nq, self._tables.tree.n
+    def _with_quaternions(self, q: Any, qd: Any, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        nq, n, count = self._tables.nq, self._tables.tree.n, self.batch or 1
+        none = np.zeros((1, n))
+        if q is None:
+            q = self._doors.inside(self._on_axes(np.zeros((1, self.mechanism.n_dof))), none)[0][0]
         x = _fitting(q, "q", nq, count)
-        v = _fitting(np.zeros(n) if qd is None else qd, "qd", n, count)
-        found = np.array(np.broadcast_to(x, (count, nq)))
+        v = _fitting(none[0] if qd is None else qd, "qd", n, count)
+        found = np.broadcast_to(x, (count, nq))[rows]
         for ball in self._tables.balls:
             part = slice(ball.at, ball.at + 4)
             size = np.linalg.norm(found[:, part], axis=-1)
@@ -467,26 +553,23 @@ class Stepper:
                     f"the quaternion of joint '{ball.name}' must have length 1, got {size[state]:.6g}"
                 )
             found[:, part] /= size[:, None]
-        return found, np.array(np.broadcast_to(v, (count, n)))
+        return found, np.broadcast_to(v, (count, n))[rows], np.zeros((len(rows), n))
 
     def _shown(self) -> tuple[Array, Array]:
         """Positions and rates as asked for: the memory itself where it has them."""
-        count, parts, tree = self.batch or 1, self._tables.parts, self.mechanism.tree
-        x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
-        if self.coordinates == "quaternion" or not (self._doors.balls or tree.coupling):
-            return x, v
-        return self._outside(x, v)
+        if self.coordinates == "quaternion" or not (self._doors.balls or self.mechanism.tree.coupling):
+            count, parts = self.batch or 1, self._tables.parts
+            return self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
+        return self._outside()
 
-    def _outside(self, x: Array, v: Array) -> tuple[Array, Array]:
+    def _outside(self) -> tuple[Array, Array]:
         """Positions and rates of the mechanism's coordinates."""
-        q, qd = self._view
         if not self._fresh:
-            all_q, all_qd = self._doors.outside(x, v, np.array(q))
-            own = (
-                slice(None) if self.mechanism.tree.coupling is None else self.mechanism.tree.coupling.own_axes
-            )
-            self._seen = all_q[:, own], all_qd[:, own]
-            q[:], qd[:] = all_q, all_qd
+            count, parts, coupling = self.batch or 1, self._tables.parts, self.mechanism.tree.coupling
+            x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
+            q, qd = self._doors.outside(x, v, self._angles)
+            self._angles[:] = q
+            self._seen = (q, qd) if coupling is None else (q[:, coupling.own_axes], qd[:, coupling.own_axes])
             self._fresh = True
         return self._seen
 
@@ -533,6 +616,26 @@ def _fitting(values: Any, what: str, width: int, count: int) -> Array:
     if not np.isfinite(array).all():
         raise InputError(f"{what} must be finite, got {array[~np.isfinite(array)][0]}")
     return array
+
+
+def _check_saved(tables: StepTables, saved: Array) -> None:
+    """Raise where numbers (k, ...) cannot be states that `Stepper.save` gave."""
+    gap, audit = tables.parts["state_gap"], saved[:, tables.parts["state_audit"]]
+    wrong = ~np.isfinite(saved)
+    wrong[:, gap] = False  # of a state that blew up
+    if wrong.any():
+        state, at = np.argwhere(wrong)[0]
+        raise InputError(f"saved must be finite, got {saved[state, at]} in row {state}, column {at}")
+    for ball in tables.balls:
+        size = np.linalg.norm(saved[:, ball.at : ball.at + 4], axis=-1)
+        if (np.abs(size - 1.0) > 1e-3).any():
+            raise InputError(
+                f"saved must be states of this mechanism: a quaternion of joint '{ball.name}' has length "
+                f"{size[np.argmax(np.abs(size - 1.0))]:.6g}"
+            )
+    good = (audit[:, TIME] >= 0.0) & (audit[:, STEPS] >= 0.0) & np.isin(audit[:, CAUSE], list(CAUSES))
+    if not good.all():
+        raise InputError(f"saved must be what save() gave, row {int(np.argmin(good))} is not")
 
 
 def _checked_dt(dt: object) -> float:

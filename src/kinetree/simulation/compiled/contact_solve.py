@@ -3,8 +3,11 @@
 With A = U D U^T, z = D^1/2 U^T v and Y = D^-1/2 U^-1 J^T, speeds along a row are J v = Y . z and an impulse
 lam changes z by Y lam; Y is zero but for the axes that carry the row. Newton's method on lam =
 P(lam - r (u - target)) needs (1 + sum Y C Y^T) dz, which has the sparsity of the mass matrix where nothing
-but the ground is touched, and is not symmetric where contacts slide. All that is done in a lane depends on
-that lane alone.
+but the ground is touched, and is not symmetric where contacts slide.
+
+All that is done in a lane depends on that lane alone. Contacts that are open in all lanes are skipped:
+one that is open in a lane, without impulse and not approaching, stays as it is there beside others, too.
+Further sweeps, which some lanes need, come in pairs, so that the order of contacts is the same in all.
 """
 
 from __future__ import annotations

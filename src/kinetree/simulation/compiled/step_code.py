@@ -7,6 +7,7 @@ from typing import Any
 from kinetree.engine.door import INTEGER, compiled_callback, inline, part
 from kinetree.engine.lanes import fields
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
+from kinetree.kernels.aba import SINGULAR as IRREGULAR
 from kinetree.kernels.axes import WORLD
 from kinetree.kernels.capsules import PAIR, pair_contact, pair_places
 from kinetree.kernels.coulomb import chosen, inverse_mobility, larger, smaller
@@ -70,7 +71,8 @@ from kinetree.simulation.compiled.terrain import planes_in_state
 NEAR = 0.2  # m: spheres around bodies that are nearer than this are looked at closely
 FAR = -1e30  # m/s: the target of what is too far away to touch
 SINGULAR = 1e-9  # share of its trace that makes a mobility regular: planar mechanisms have none across
-BLOWN, BROKEN = 1.0, 2.0  # causes: too fast, not a number
+IMMOBILE = 1e-12  # 1/kg: what has less mobility along its normal cannot move
+BLOWN, BROKEN, FLAT = 1.0, 2.0, 3.0  # causes: too fast, not a number, a joint moves no inertia
 _RANGE = INTEGER(*[INTEGER] * 9)
 _lay_planes = planes_in_state(LANES)
 
@@ -257,7 +259,10 @@ def eliminate(tree, links, place, pairs, inverse_root, column, y):
 
 @part
 def contact_rows(memory, head, count):
-    """Y and the mobility of all contacts that count, and what their impulses of before do to z."""
+    """Y and the mobility of all contacts that count, and what their impulses of before do to z.
+
+    Contacts that cannot move along their normal are left out: no impulse changes how fast they approach.
+    """
     tree, _, work, _, _ = views(memory, head)
     links, candidates = (
         fields(memory, LINK, 1, head.links[0]),
@@ -284,12 +289,18 @@ def contact_rows(memory, head, count):
             w = y.y[first + e]
             a, b, c = a + w[0] * w[0], b + w[0] * w[1], c + w[0] * w[2]
             d, f, g = d + w[1] * w[1], f + w[1] * w[2], g + w[2] * w[2]
-            i = links.axis[chain + e]
-            z.x[i] = z.x[i] + w[0] * lam[0] + w[1] * lam[1] + w[2] * lam[2]
         more = SINGULAR * (a + d + g)
-        G = a, b, c, d + more, f, g + more
+        fixed = where_less(larger(more, none + IMMOBILE), a, 0.0, none + 1.0)
+        contacts.target[k] = chosen(fixed, FAR, contacts.target[k])
+        lam = chosen(fixed, 0.0, lam[0]), chosen(fixed, 0.0, lam[1]), chosen(fixed, 0.0, lam[2])
+        contacts.lam[k] = lam
+        for e in range(size):
+            w, i = y.y[first + e], links.axis[chain + e]
+            z.x[i] = z.x[i] + w[0] * lam[0] + w[1] * lam[1] + w[2] * lam[2]
+        contacts.size[k] = chosen(fixed, 1.0, (a + d + g) * (1.0 / 3.0))
+        a, d, g = chosen(fixed, 1.0, a), chosen(fixed, 1.0, d + more), chosen(fixed, 1.0, g + more)
+        G = a, chosen(fixed, 0.0, b), chosen(fixed, 0.0, c), d, chosen(fixed, 0.0, f), g
         contacts.G[k], contacts.I[k] = G, inverse_mobility(G)
-        contacts.size[k] = (a + d + g) * (1.0 / 3.0)
 
 
 @part
@@ -391,8 +402,27 @@ def servo_errors(memory, head, error):
 
 
 @part
+def factored(memory, head):
+    """A = U D U^T; answers 0, or in lanes where an axis moves no inertia 1 + the number of this axis."""
+    tree, _, work, _, v = views(memory, head)
+    n, dt, half = head.n[0], head.dt[0], head.half[0]
+    pairs = fields(memory, PAIRS, LANES, head.pairs[0])
+    kp, kd = fields(memory, NUMBERS, LANES, head.kp[0]), fields(memory, NUMBERS, LANES, head.kd[0])
+    mass_pairs(tree, work, pairs)
+    for i in range(n):
+        k, c = kp.x[i] + tree.stiffness[i], kd.x[i] + tree.viscous[i]
+        at = tree.first[i]
+        pairs.M[at] = pairs.M[at] + dt * (c + half * k)
+    factor(tree, n, pairs)
+    flat = 0.0 * v.x[0]
+    for i in range(n):
+        flat = where_less(IRREGULAR * tree.gross[i], pairs.M[tree.first[i]], flat, i + 1.0)
+    return flat
+
+
+@part
 def free_motion(memory, head):
-    """A = U D U^T, and z = D^1/2 U^T v + D^-1/2 U^-1 dt f, in ``z``."""
+    """z = D^1/2 U^T v + D^-1/2 U^-1 dt f, in ``z``; answers where an axis moves no inertia."""
     tree, joints, work, q, v = views(memory, head)
     n, dt, half = head.n[0], head.dt[0], head.half[0]
     pairs, bias = fields(memory, PAIRS, LANES, head.pairs[0]), fields(memory, NUMBERS, LANES, head.bias[0])
@@ -402,16 +432,13 @@ def free_motion(memory, head):
     z, later = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.bias_mid[0])
     root = fields(memory, NUMBERS, LANES, head.root[0])
     inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
-    mass_pairs(tree, work, pairs)
+    flat = factored(memory, head)
     servo_errors(memory, head, later)
     for i in range(n):
         place = q.x[joints.at[i]]
         k, c = kp.x[i] + tree.stiffness[i], kd.x[i] + tree.viscous[i]
-        at = tree.first[i]
-        pairs.M[at] = pairs.M[at] + dt * (c + half * k)
         pull = kp.x[i] * later.x[i] + tree.stiffness[i] * (tree.rest[i] - place)
         x.x[i] = dt * (tau.x[i] - bias.x[i] + pull - (half * k + c) * v.x[i])
-    factor(tree, n, pairs)
     for i in range(n):
         D = pairs.M[tree.first[i]]
         root.x[i] = square_root(D)
@@ -432,6 +459,7 @@ def free_motion(memory, head):
     outward_product(tree, pairs, v, z)
     for i in range(n):
         z.x[i] = root.x[i] * z.x[i] + inverse_root.x[i] * x.x[i]
+    return flat
 
 
 @part
@@ -452,7 +480,9 @@ def look(memory, head, friction):
 
 @part
 def one_step(memory, head, friction, alive):
-    """A step of a block of states; answers the residual, the depth and the energy that contacts added."""
+    """A step of a block of states; answers the residual, the depth, the energy that contacts added, and the
+    axis that moves no inertia.
+    """
     tree, joints, _, q, v = views(memory, head)
     n, dt = head.n[0], head.dt[0]
     z, z_free = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_free[0])
@@ -465,7 +495,7 @@ def one_step(memory, head, friction, alive):
     if head.midpoint[0] == 1:
         move(tree, joints, q.x, v, dt - head.half[0])
     look(memory, head, friction)
-    free_motion(memory, head)
+    flat = free_motion(memory, head)
     for i in range(n):
         z_free.x[i] = z.x[i]
         marks.k[i] = 0
@@ -493,11 +523,11 @@ def one_step(memory, head, friction, alive):
         v.x[i] = inverse_root.x[i] * z.x[i]
     outward_solve(tree, pairs, v)
     move(tree, joints, q.x, v, head.half[0])
-    return off, deep, gain
+    return off, deep, gain, flat
 
 
 @inline
-def judged(memory, head, alive):
+def judged(memory, head, alive, flat):
     """1 in lanes that have not blown up, and the cause in those that have."""
     v = fields(memory, NUMBERS, LANES, head.v[0])
     fast, broken = 0.0 * alive, 0.0 * alive
@@ -506,6 +536,7 @@ def judged(memory, head, alive):
         fast = where_less(head.fastest[0], size, 1.0, fast)
         broken = where_less(size, 1e300, broken, 1.0)
     cause = where_less(0.5, broken, BROKEN, where_less(0.5, fast, BLOWN, 0.0))
+    cause = where_less(0.5, flat, FLAT, cause)
     return where_less(0.5, cause, 0.0, alive), cause
 
 
@@ -547,6 +578,7 @@ def step_body() -> Any:
             friction = factor_of_friction[0]
             if times == 0:
                 look(memory, head, friction)
+                state[at + CAUSE] = factored(memory, head)
             for _ in range(times):
                 alive = where_less(0.5, state[at + CAUSE], 0.0, 0.0 * friction + 1.0)
                 if not any_positive(alive):
@@ -555,8 +587,8 @@ def step_body() -> Any:
                     q_old.x[i] = q.x[i]
                 for i in range(head.n[0]):
                     v_old.x[i] = v.x[i]
-                off, deep, gain = one_step(memory, head, friction, alive)
-                fine, cause = judged(memory, head, alive)
+                off, deep, gain, flat = one_step(memory, head, friction, alive)
+                fine, cause = judged(memory, head, alive, flat)
                 restore(memory, head, fine)
                 state[at + CAUSE] = where_less(0.5, alive, cause, state[at + CAUSE])
                 state[at + TIME] = state[at + TIME] + fine * dt

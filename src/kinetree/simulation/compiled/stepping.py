@@ -24,7 +24,8 @@ def step_states() -> Callable[..., bool]:
     """run(unused, memory, begin, end, arrays, times) for states begin..end, both multiples of `LANES`.
 
     ``memory`` is that of `step_memory.STEP`; the arrays are states, torques (batch, n), targets (batch, n),
-    gains (batch, 2 n) and factors of friction (batch, 1).
+    gains (batch, 2 n) and factors of friction (batch, 1). With times = 0 states are looked at:
+    gaps are found, and the cause is the number of an axis that moves no inertia, counted from 1, or 0.
     """
 
     def make() -> Any:
