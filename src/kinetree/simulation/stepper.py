@@ -31,7 +31,7 @@ from kinetree.simulation.compiled.step_memory import (
 )
 from kinetree.simulation.compiled.stepping import step_states, unused
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.step_coordinates import Doors
+from kinetree.simulation.step_coordinates import FAR, Doors
 from kinetree.simulation.step_law import StepLaw
 from kinetree.simulation.step_pairs import BodyPair
 from kinetree.simulation.step_tables import StepTables
@@ -191,6 +191,12 @@ class Stepper:
         self._set_gains(*((kp, kd) if servo is None else servo))
         self._follows = bool(tables.balls) and (coordinates == "mechanism" or self._law.acts)
         self._kept = self._state, self._target, self._torque, self._given, self._held, self._angles
+        self._balls: list[tuple[Array, Array]] | None = None  # of one state: quaternions, where they were
+        if count == 1:
+            self._balls = [
+                (self._state[0, ball.at : ball.at + 4], mark)
+                for ball, mark in zip(tables.balls, self._marks[0], strict=True)
+            ]
         audit = tables.parts["state_audit"]
         self._audit = self._state[:, audit]
         self._audit[count:, CAUSE] = IDLE
@@ -480,7 +486,7 @@ class Stepper:
         numbers_moved = self._state.size * max(times, 1)
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
         self._fresh = False
-        if self._follows:
+        if self._follows and (self._balls is None or any(abs(u.dot(m)) < FAR for u, m in self._balls)):
             x = self._state[: self.batch or 1, self._tables.parts["state_q"]]
             rows = np.flatnonzero(self._doors.far(x, self._marks))
             if len(rows):
