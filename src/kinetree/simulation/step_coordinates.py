@@ -9,6 +9,8 @@ from kinetree.algebra.three_turns import ThreeTurns
 from kinetree.model.euler_coordinates import body_rates
 from kinetree.simulation.step_tables import Ball, StepTables
 
+FAR = float(np.cos(0.25))  # cosine of half the angle of a turn that is far
+
 
 class Doors:
     """Conversion of states (k, ...) between a mechanism's coordinates and those inside.
@@ -22,6 +24,7 @@ class Doors:
         inner = [ball.axis + k for ball in self.balls for k in range(3)]
         self.alone = np.setdiff1d(np.arange(tables.tree.n), inner)
         self.at = tables.places[self.alone]
+        self._places = np.array([[ball.at + k for k in range(4)] for ball in self.balls], dtype=np.int64)
         self._turns = [ThreeTurns(ball.axes) for ball in self.balls]
 
     def inside(self, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -46,6 +49,16 @@ class Doors:
             w = np.einsum("kij,kj->ki", R, v[:, _axes(ball)])
             qd[:, _axes(ball)] = turns.rates(angles, w)
         return q, qd
+
+    def quaternions(self, q: Array) -> Array:
+        """Those of all balls (k, balls, 4) from coordinates of all axes (k, n)."""
+        return np.stack([quaternion_of_turns(b.axes, q[:, _axes(b)]) for b in self.balls], axis=1)
+
+    def far(self, x: Array, marks: Array) -> Array:
+        """Where (k,) a ball has turned by more than half a radian from quaternions (k, balls, 4)."""
+        cosine = np.einsum("kbi,kbi->kb", x[:, self._places], marks)
+        far: Array = (np.abs(cosine) < FAR).any(axis=1)
+        return far
 
     def targets(self, q: Array) -> Array:
         """Targets of servos (k, n) from coordinates: of balls the vector parts of quaternions."""

@@ -178,8 +178,9 @@ class Stepper:
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._friction[:count, 0] = _factors(friction, count)
         self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
-        self._angles = np.zeros((count, n))  # coordinates of all axes as last shown
-        self._fresh, self._seen = False, (self._angles, self._angles)
+        self._angles = np.zeros((count, n))  # coordinates of all axes near which those shown are
+        self._marks = np.zeros((count, len(tables.balls), 4))  # quaternions there
+        self._fresh, self._now, self._seen = False, self._angles, (self._angles, self._angles)
         self._none = np.zeros((count, mechanism.n_dof))  # no torques
         self._held = np.zeros((count, mechanism.n_dof))  # torques of a controller between its samples
         self._given = np.zeros((count, n))  # torques of the last step in this stepper's coordinates
@@ -236,7 +237,7 @@ class Stepper:
         kept: tuple[Array | float, ...] = block[: len(rows)], target, 0.0, 0.0, 0.0, angles
         for memory, part in zip(self._kept, kept, strict=True):
             memory[rows] = part
-        self._fresh = False
+        self._mark(rows)
 
     def _check_inertia(self, axes: Array, rows: NDArray[np.intp]) -> None:
         """Raise where an axis, by its number from 1, moves no inertia."""
@@ -280,7 +281,7 @@ class Stepper:
         _check_saved(self._tables, array[rows])
         for memory, part in zip(self._kept, np.split(array[rows], ends[:-1], axis=1), strict=True):
             memory[rows] = part
-        self._fresh = False
+        self._mark(rows)
 
     def step(
         self, torque: Coordinates | None = None, *, target: Coordinates | None = None, times: int = 1
@@ -358,7 +359,7 @@ class Stepper:
         x = self._state[: self.batch or 1, self._tables.parts["state_q"]]
         if self._follows:
             self._outside()
-        return self._doors.torques(x, tau, self._angles)
+        return self._doors.torques(x, tau, self._now)
 
     # ---- what is seen ----------------------------------------------------------------------------------
     @property
@@ -404,7 +405,7 @@ class Stepper:
         found = doors.pull(x, v, self._target[:count], self._gains[:count])
         if self.coordinates == "mechanism" and doors.balls:
             self._outside()
-            found = doors.about_angles(found, self._angles)
+            found = doors.about_angles(found, self._now)
         found += self._given
         coupling = self.mechanism.tree.coupling
         return np.array(self._one(found if coupling is None else found @ coupling.matrix))
@@ -480,7 +481,18 @@ class Stepper:
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
         self._fresh = False
         if self._follows:
-            self._outside()  # at once, so that angles do not depend on who reads them
+            x = self._state[: self.batch or 1, self._tables.parts["state_q"]]
+            rows = np.flatnonzero(self._doors.far(x, self._marks))
+            if len(rows):
+                none = np.zeros((len(rows), self._tables.tree.n))
+                self._angles[rows] = self._doors.outside(x[rows], none, self._angles[rows])[0]
+                self._mark(rows)
+
+    def _mark(self, rows: NDArray[np.intp]) -> None:
+        """Let the coordinates shown of some states be near `_angles` of now, whoever reads them."""
+        self._fresh = False
+        if self._follows:
+            self._marks[rows] = self._doors.quaternions(self._angles[rows])
 
     def _one(self, array: Array) -> Array:
         """What is shown of an array: that of the one state, or all; not to be written to."""
@@ -568,8 +580,10 @@ class Stepper:
             count, parts, coupling = self.batch or 1, self._tables.parts, self.mechanism.tree.coupling
             x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
             q, qd = self._doors.outside(x, v, self._angles)
-            self._angles[:] = q
-            self._seen = (q, qd) if coupling is None else (q[:, coupling.own_axes], qd[:, coupling.own_axes])
+            self._now, self._seen = (
+                q,
+                ((q, qd) if coupling is None else (q[:, coupling.own_axes], qd[:, coupling.own_axes])),
+            )
             self._fresh = True
         return self._seen
 
