@@ -19,6 +19,7 @@ from kinetree.errors import InputError, SingularityError, shown, unknown_name
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
+from kinetree.simulation.compiled.code import step_states
 from kinetree.simulation.compiled.step_memory import (
     CAUSE,
     DEPTH,
@@ -29,7 +30,6 @@ from kinetree.simulation.compiled.step_memory import (
     UNSOLVED,
     WORST,
 )
-from kinetree.simulation.compiled.stepping import step_states, unused
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import FAR, Doors
 from kinetree.simulation.step_law import StepLaw
@@ -177,7 +177,7 @@ class Stepper:
         self._torque, self._target = np.zeros((rows, n)), np.zeros((rows, n))
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._friction[:count, 0] = _factors(friction, count)
-        self._ranges = Ranges(step_states(), unused(), tables.memory, LANES)
+        self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
         self._angles = np.zeros((count, n))  # coordinates of all axes near which those shown are
         self._marks = np.zeros((count, len(tables.balls), 4))  # quaternions there
         self._fresh, self._now, self._seen = False, self._angles, (self._angles, self._angles)

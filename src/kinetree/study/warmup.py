@@ -82,6 +82,7 @@ def _simulation_pieces() -> Iterator[Piece]:
         observe,
         rates,
         sample,
+        step_states,
         switch,
     )
     from kinetree.simulation.compiled.coupled import coupled_motion
@@ -110,6 +111,7 @@ def _simulation_pieces() -> Iterator[Piece]:
     yield "slopes of springs", spring_jacobian
     yield "motion of prescribed joints", prescribed_motion
     yield "forces in simulations", observe
+    yield "steps with rigid contact", step_states
     for name in STAGES:
         yield f"integration by {name}", partial(advancing, name)
         yield f"integration by {name}, with events", partial(advancing, name, watched=True)

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from kinetree.engine.direct import range_call
 from kinetree.engine.stored_code import stored_or_made
 from kinetree.engine.word_call import WordCall
+from kinetree.kernels.number import LANES
 from kinetree.simulation.compiled.component import OBSERVED
 
 
@@ -96,6 +98,23 @@ def jacobian() -> Any:
         return jacobian()
 
     return _stored("jacobian", make)
+
+
+@functools.cache
+def step_states() -> Callable[..., bool]:
+    """run(unused, memory, begin, end, arrays, times) for states begin..end, both multiples of `LANES`.
+
+    ``memory`` is that of `step_memory.STEP`; the arrays are states, torques (batch, n), targets (batch, n),
+    gains (batch, 2 n) and factors of friction (batch, 1). With times = 0 states are looked at:
+    gaps are found, and the cause is the number of an axis that moves no inertia, counted from 1, or 0.
+    """
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.step_code import step_states
+
+        return step_states()
+
+    return range_call(stored_or_made("step-states", LANES, make, __file__))
 
 
 @functools.cache
