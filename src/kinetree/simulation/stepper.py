@@ -15,7 +15,7 @@ from kinetree.algebra.memory import check_room, cleared
 from kinetree.dynamics.checks import check_threads
 from kinetree.dynamics.forward import singular
 from kinetree.engine.ranges import Ranges
-from kinetree.errors import InputError, SingularityError, shown, unknown_name
+from kinetree.errors import InputError, SingularityError, shown
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -32,20 +32,25 @@ from kinetree.simulation.compiled.step_memory import (
 )
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import FAR, Doors
+from kinetree.simulation.step_inputs import (
+    CAUSES,
+    check_kinds,
+    check_saved,
+    check_supported,
+    checked_batch,
+    checked_dt,
+    factors,
+    fitting,
+    floating,
+    restitution_of,
+)
 from kinetree.simulation.step_law import StepLaw
 from kinetree.simulation.step_pairs import BodyPair
 from kinetree.simulation.step_tables import StepTables
 from kinetree.state import Coordinates, coordinates
 
-LONGEST, SHORTEST = 0.05, 1e-6  # s: steps that are accepted
 INSIDE = 0.01  # m: how deep a contact may be in the ground at a start
 IDLE = 9.0  # cause of states that fill up a block of lanes
-CAUSES = {
-    0.0: "fine",
-    1.0: "a rate beyond 1e6 rad/s or m/s",
-    2.0: "a state that is not a number",
-    3.0: "a joint that moves no inertia; reset names it",
-}
 PRESET = {
     "tolerance": 5e-11,
     "slope": 0.5,
@@ -150,21 +155,12 @@ class Stepper:
         threads: int | None = None,
     ) -> None:
         self.mechanism = expect_mechanism(mechanism)
-        self.dt = _checked_dt(dt)
-        self.batch = _checked_batch(batch)
-        if coordinates not in ("mechanism", "quaternion"):
-            raise InputError(unknown_name("coordinates", coordinates, ("mechanism", "quaternion")))
-        if ground is not None and not isinstance(ground, Ground):
-            raise InputError(f"ground must be a Ground, got {shown(ground)}")
-        bounce = number(restitution, "restitution")
-        if not 0.0 <= bounce <= 1.0:
-            raise InputError(f"restitution must be between 0 and 1, got {bounce:g}")
-        if not isinstance(stops, bool | np.bool_):
-            raise InputError(f"stops must be True or False, got {shown(stops)}")
-        if not isinstance(pairs, Iterable):
-            raise InputError(f"pairs must be a sequence of pairs of bodies, got {shown(pairs)}")
+        self.dt = checked_dt(dt)
+        self.batch = checked_batch(batch)
+        check_kinds(coordinates, ground, stops, pairs)
+        bounce = restitution_of(restitution)
         check_threads(threads)
-        _check_supported(mechanism)
+        check_supported(mechanism)
         half = 0.5 * self.dt if BUDGET["midpoint"] else self.dt
         settings = {**PRESET, "dt": self.dt, "half": half, "restitution": bounce}
         self._tables = tables = StepTables(mechanism, ground, settings, BUDGET, bool(stops), tuple(pairs))
@@ -176,7 +172,7 @@ class Stepper:
         self._state = cleared(rows, tables.width)
         self._torque, self._target = np.zeros((rows, n)), np.zeros((rows, n))
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
-        self._friction[:count, 0] = _factors(friction, count)
+        self._friction[:count, 0] = factors(friction, count)
         self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
         self._angles = np.zeros((count, n))  # coordinates of all axes near which those shown are
         self._marks = np.zeros((count, len(tables.balls), 4))  # quaternions there
@@ -284,7 +280,7 @@ class Stepper:
                 f"saved must be what save() of a Stepper of this mechanism gave, shape "
                 f"{(count, int(ends[-1]))}, got shape {array.shape}"
             )
-        _check_saved(self._tables, array[rows])
+        check_saved(self._tables, array[rows])
         for memory, part in zip(self._kept, np.split(array[rows], ends[:-1], axis=1), strict=True):
             memory[rows] = part
         self._mark(rows)
@@ -465,7 +461,7 @@ class Stepper:
     def set_friction(self, friction: ArrayLike, where: ArrayLike | None = None) -> None:
         """Factors of the friction of the ground, one for all or (batch,), of all states or of a mask."""
         chosen, count = self._mask(where), self.batch or 1
-        self._friction[np.flatnonzero(chosen), 0] = np.broadcast_to(_factors(friction, count), count)[chosen]
+        self._friction[np.flatnonzero(chosen), 0] = np.broadcast_to(factors(friction, count), count)[chosen]
 
     # ---- helpers ---------------------------------------------------------------------------------------
     def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
@@ -559,8 +555,8 @@ class Stepper:
         none = np.zeros((1, n))
         if q is None:
             q = self._doors.inside(self._on_axes(np.zeros((1, self.mechanism.n_dof))), none)[0][0]
-        x = _fitting(q, "q", nq, count)
-        v = _fitting(none[0] if qd is None else qd, "qd", n, count)
+        x = fitting(q, "q", nq, count)
+        v = fitting(none[0] if qd is None else qd, "qd", n, count)
         found = np.broadcast_to(x, (count, nq))[rows]
         for ball in self._tables.balls:
             part = slice(ball.at, ball.at + 4)
@@ -601,88 +597,7 @@ class Stepper:
             else:
                 x = number(gain, name)
                 given = np.full((self.batch or 1, tree.n), x)
-                given[:, _floating(self.mechanism)] = 0.0
+                given[:, floating(self.mechanism)] = 0.0
             if (given < 0.0).any():
                 raise InputError(f"{name} must be >= 0, got {given.min():g}")
             self._gains[: self.batch or 1, first : first + tree.n] = self._doors.gains(given)
-
-
-def _floating(mechanism: Mechanism) -> list[int]:
-    """The axes of free joints, which no servo drives."""
-    found: list[int] = []
-    axis = 0
-    for link in mechanism.links:
-        n = link.joint.n_dof
-        if n == 6:
-            found += range(axis, axis + n)
-        axis += n
-    return found
-
-
-def _factors(friction: ArrayLike, count: int) -> Array:
-    """Factors of the friction of the ground, one for each state."""
-    found = numbers(friction, "friction")
-    if found.shape not in ((), (count,)):
-        raise InputError(f"friction must be a factor or have shape ({count},), got shape {found.shape}")
-    if not (np.isfinite(found) & (found >= 0.0)).all():
-        raise InputError(f"friction must be finite factors >= 0, got {found.min():g}")
-    return found
-
-
-def _fitting(values: Any, what: str, width: int, count: int) -> Array:
-    array = numbers(values, what)
-    if array.shape not in ((width,), (count, width)):
-        raise InputError(f"{what} must have shape ({width},) or ({count}, {width}), got {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{what} must be finite, got {array[~np.isfinite(array)][0]}")
-    return array
-
-
-def _check_saved(tables: StepTables, saved: Array) -> None:
-    """Raise where numbers (k, ...) cannot be states that `Stepper.save` gave."""
-    gap, audit = tables.parts["state_gap"], saved[:, tables.parts["state_audit"]]
-    wrong = ~np.isfinite(saved)
-    wrong[:, gap] = False  # of a state that blew up
-    if wrong.any():
-        state, at = np.argwhere(wrong)[0]
-        raise InputError(f"saved must be finite, got {saved[state, at]} in row {state}, column {at}")
-    for ball in tables.balls:
-        size = np.linalg.norm(saved[:, ball.at : ball.at + 4], axis=-1)
-        if (np.abs(size - 1.0) > 1e-3).any():
-            raise InputError(
-                f"saved must be states of this mechanism: a quaternion of joint '{ball.name}' has length "
-                f"{size[np.argmax(np.abs(size - 1.0))]:.6g}"
-            )
-    good = (audit[:, TIME] >= 0.0) & (audit[:, STEPS] >= 0.0) & np.isin(audit[:, CAUSE], list(CAUSES))
-    if not good.all():
-        raise InputError(f"saved must be what save() gave, row {int(np.argmin(good))} is not")
-
-
-def _checked_dt(dt: object) -> float:
-    x = number(dt, "dt")
-    if not SHORTEST <= x <= LONGEST:
-        raise InputError(f"dt must be between {SHORTEST:g} and {LONGEST:g} s, got {x:g}")
-    return x
-
-
-def _checked_batch(batch: object) -> int | None:
-    if batch is None:
-        return None
-    if not isinstance(batch, int | np.integer) or isinstance(batch, bool) or batch < 1:
-        raise InputError(f"batch must be an integer of at least 1, or None for one state, got {shown(batch)}")
-    return int(batch)
-
-
-def _check_supported(mechanism: Mechanism) -> None:
-    """Refuse what steps do not know yet, before any work."""
-    tree = mechanism.tree
-    if mechanism.loops:
-        raise InputError(f"Stepper does not support closed loops, '{mechanism.name}' has some; use simulate")
-    if tree.springs is not None:
-        raise InputError(
-            f"Stepper does not support springs between bodies, '{mechanism.name}' has some; use simulate"
-        )
-    if tree.coupling is not None:
-        tree.coupling.check_linear()
-    if tree.n == 0:
-        raise InputError(f"Stepper needs a mechanism that moves, '{mechanism.name}' has no joints")
