@@ -174,6 +174,7 @@ def test_what_cannot_be_a_state_or_a_setting_is_refused():
         saved[1, column] = value
         stepper.restore(saved)
 
+    sampled = kt.control.SampledLaw(lambda t, q, qd, contact: 0.0 * q, period=0.01)
     clock = stepper._tables.parts["state_audit"].start
     accepted = []
     for expected, call in (
@@ -182,6 +183,7 @@ def test_what_cannot_be_a_state_or_a_setting_is_refused():
         ("stops must be", lambda: kt.Stepper(arm, stops="no")),  # type: ignore[arg-type]
         ("pairs must be", lambda: kt.Stepper(arm, pairs=5)),  # type: ignore[arg-type]
         ("controller must be", lambda: kt.Stepper(arm, controller=Law())),
+        ("memory of its own", lambda: kt.Stepper(arm, controller=sampled)),
         ("available", lambda: kt.Stepper(arm, batch=10**12)),
         ("finite, got nan in row 1, column 0", lambda: changed(stepper, 0, np.nan)),
         ("row 1 is not", lambda: changed(stepper, slice(clock, clock + 20), -0.5)),

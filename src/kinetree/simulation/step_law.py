@@ -37,8 +37,8 @@ class StepLaw:
             return cls(torque=controller, acts=True)
         if not all(hasattr(controller, name) for name in NEEDED):
             raise InputError(
-                "controller must be one of kinetree.control or a function of (t, q, qd), "
-                f"got {shown(controller)}"
+                "controller must be one of kinetree.control without a memory of its own, or a function of "
+                f"(t, q, qd), got {shown(controller)}"
             )
         if controller.integrates(mechanism):
             raise InputError(f"Stepper does not support integral gains, {type(controller).__name__} has some")

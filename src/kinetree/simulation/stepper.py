@@ -393,7 +393,7 @@ class Stepper:
 
     @property
     def time(self) -> Array:
-        """Time (s) since the last reset, (batch,)."""
+        """Time (s) since the last reset, (batch,); read only, valid until the next step."""
         return self._one(self._audit[: self.batch or 1, TIME])
 
     @property
