@@ -74,6 +74,12 @@ def test_angles_begin_where_a_state_is_put_and_do_not_depend_on_who_reads():
     assert np.array_equal(read.q, after)
     read.reset([0, 0, 0, 0, 0, 12.0])
     assert read.q[:, 5] == pytest.approx(12.0)
+    hidden = kt.Stepper(box, 0.001, coordinates="quaternion")
+    hidden.reset_mechanism(qd=spin)
+    assert hidden.mechanism_state()[0].tolist() == [0.0] * 6
+    for _ in range(15):
+        hidden.step(times=100)
+    assert hidden.mechanism_state()[0][5] == pytest.approx(15.0)
 
 
 def test_effort_is_that_of_the_drives_in_the_coordinates_shown():

@@ -445,9 +445,17 @@ class Stepper:
             self.reset(q, qd, where)
 
     def mechanism_state(self) -> tuple[Array, Array]:
-        """Positions and rates (batch, n_dof) in the mechanism's coordinates: copies."""
+        """Positions and rates (batch, n_dof) in the mechanism's coordinates: copies.
+
+        From the first call on angles go on from every call of `step`, with quaternions, too.
+        """
         with self._in_mechanism():
-            return np.array(self.q), np.array(self.qd)
+            q, qd = np.array(self.q), np.array(self.qd)
+        if self._doors.balls and not self._follows:
+            self._follows = True
+            self._angles[:] = self._now
+            self._mark(np.arange(self.batch or 1))
+        return q, qd
 
     @contextmanager
     def _in_mechanism(self) -> Iterator[None]:
