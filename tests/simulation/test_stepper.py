@@ -588,3 +588,16 @@ def test_bad_input_is_refused_before_any_work():
                 accepted.append((expected, str(error)))
     assert not accepted
     assert np.array_equal(stepper.save(), before)
+
+
+def test_outputs_of_simulations_over_rigid_ground_are_where_they_are_asked_for():
+    robot, ground = kt.zoo.quadruped(), kt.Ground(contact="rigid")
+    start = np.zeros(18)
+    start[2] = 0.7
+    fine = kt.simulate(robot, start, duration=0.1, ground=ground, times=101)
+    assert np.allclose(fine.time, np.linspace(0.0, 0.1, 101)) and fine.settings["step"] == pytest.approx(1e-3)
+    some = kt.simulate(robot, start, duration=0.1, ground=ground, times=[0.0, 0.01, 0.1])
+    assert np.allclose(some.time, [0.0, 0.01, 0.1])
+    for settings, words in (({"times": [0.0, 0.0013]}, "multiples of the step"), ({"rtol": 1e-3}, "no rtol")):
+        with pytest.raises(kt.KinetreeError, match=words):
+            kt.simulate(robot, start, duration=0.1, ground=ground, **settings)

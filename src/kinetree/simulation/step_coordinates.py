@@ -7,7 +7,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.three_turns import ThreeTurns
 from kinetree.model.euler_coordinates import body_rates
-from kinetree.simulation.step_tables import Ball, StepTables
+from kinetree.simulation.step_tables import BallJoint, StepTables
 
 FAR = float(np.cos(0.25))  # cosine of half the angle of a turn that is far
 
@@ -148,9 +148,9 @@ def rotations(quaternions: Array) -> Array:
     return R
 
 
-def _axes(ball: Ball) -> slice:
+def _axes(ball: BallJoint) -> slice:
     return slice(ball.axis, ball.axis + 3)
 
 
-def _quaternion(ball: Ball) -> slice:
+def _quaternion(ball: BallJoint) -> slice:
     return slice(ball.at, ball.at + 4)

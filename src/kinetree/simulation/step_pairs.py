@@ -44,7 +44,7 @@ class BodyPair:
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class PairSolid:
     """A capsule or box on an axis: center (3,), half segment (3,) and radius, orientation, half sizes."""
 
     axis: int
@@ -111,7 +111,7 @@ def _neighbors(mechanism: Mechanism, a: int, b: int) -> bool:
     return WORLD_AXIS not in (a, b) and (carrier(a) == b or carrier(b) == a)
 
 
-def solids_of(mechanism: Mechanism, name: str) -> list[Solid]:
+def solids_of(mechanism: Mechanism, name: str) -> list[PairSolid]:
     """The spheres, capsules and boxes of a body, on the axis that carries it."""
     body = mechanism.body_index(name)
     tree, shapes = mechanism.tree, mechanism.links[body].body.shapes
@@ -119,14 +119,14 @@ def solids_of(mechanism: Mechanism, name: str) -> list[Solid]:
     return [_solid(shape, int(tree.body_axis[body]), R, p) for shape in shapes if shape.kind in SOLID]
 
 
-def _solid(shape: Shape, axis: int, R: Array, p: Array) -> Solid:
+def _solid(shape: Shape, axis: int, R: Array, p: Array) -> PairSolid:
     center, turned = R @ shape.placement.position + p, R @ shape.placement.rotation
     half, size = np.zeros(3), np.asarray(shape.size)
     if shape.kind == "box":
-        return Solid(axis, center, half, 0.0, turned, 0.5 * size)
+        return PairSolid(axis, center, half, 0.0, turned, 0.5 * size)
     if shape.kind == "capsule":
         half = turned[:, 2] * (0.5 * float(size[1]))
-    return Solid(axis, center, half, float(size[0]), turned)
+    return PairSolid(axis, center, half, float(size[0]), turned)
 
 
 def _distance(mechanism: Mechanism, q: Array, one: str, other: str) -> float:
@@ -145,7 +145,7 @@ def _distance(mechanism: Mechanism, q: Array, one: str, other: str) -> float:
     return least
 
 
-def _points(x: Solid) -> Array:
+def _points(x: PairSolid) -> Array:
     """Points of a solid, 1/100 of its length or 1/8 of its sizes apart, in the frame of its axis."""
     if x.sizes is None:
         return x.center + np.linspace(-1.0, 1.0, 101)[:, None] * x.half
@@ -156,8 +156,8 @@ def _points(x: Solid) -> Array:
 
 def read_pairs(mechanism: Mechanism, pairs: Iterable[BodyPair | tuple[str, str]], first: int) -> PairTable:
     """Contacts between bodies, which are numbered from ``first`` on: of capsules, then those of boxes."""
-    capsules: list[tuple[str, Solid, Solid, float]] = []
-    boxes: list[tuple[str, Solid, Solid, float]] = []
+    capsules: list[tuple[str, PairSolid, PairSolid, float]] = []
+    boxes: list[tuple[str, PairSolid, PairSolid, float]] = []
     for given in pairs:
         pair = _read(mechanism, given)
         for i, x in enumerate(solids_of(mechanism, pair.body)):
@@ -183,7 +183,7 @@ def read_pairs(mechanism: Mechanism, pairs: Iterable[BodyPair | tuple[str, str]]
     )  # fmt: skip
 
 
-def _ordered(x: Solid, y: Solid) -> list[tuple[Solid, Solid, Array]]:
+def _ordered(x: PairSolid, y: PairSolid) -> list[tuple[PairSolid, PairSolid, Array]]:
     """Two boxes as they are; else what is round first, each end of a capsule by itself, with its center."""
     if x.sizes is not None and y.sizes is not None:
         return [(x, y, x.center)]
@@ -193,7 +193,7 @@ def _ordered(x: Solid, y: Solid) -> list[tuple[Solid, Solid, Array]]:
     return [(a, b, a.center + sign * a.half) for sign in (1.0, -1.0)]
 
 
-def _box_row(a: Solid, b: Solid, center: Array, friction: float, slot: int) -> Array:
+def _box_row(a: PairSolid, b: PairSolid, center: Array, friction: float, slot: int) -> Array:
     sizes = np.array([a.radius, 0.0, 0.0]) if a.sizes is None else a.sizes
     return layout_rows(
         BOX_PAIR, 1, a=a.axis, b=b.axis, slot=slot, round=int(a.sizes is None), ca=[center],
@@ -221,7 +221,7 @@ def _read(mechanism: Mechanism, given: object) -> BodyPair:
     return given
 
 
-def _row(a: Solid, b: Solid, friction: float) -> Array:
+def _row(a: PairSolid, b: PairSolid, friction: float) -> Array:
     return layout_rows(
         PAIR, 1, a=a.axis, b=b.axis, ca=[a.center], cb=[b.center], ha=[a.half], hb=[b.half],
         radius=a.radius + b.radius, radius_b=b.radius, bound=a.bound + b.bound, friction=friction,

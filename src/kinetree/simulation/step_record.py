@@ -19,7 +19,7 @@ from kinetree.simulation.compiled.step_memory import SOLVED
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.judge import KEPT, Judge, dust_layer
 from kinetree.simulation.progress import shown_progress
-from kinetree.simulation.settings import AUTO, Settings, output_times, positive
+from kinetree.simulation.settings import Settings, output_times, positive
 from kinetree.simulation.setup import surroundings
 from kinetree.simulation.stepper import PRESET, Stepper
 from kinetree.simulation.torque import read_law
@@ -28,7 +28,8 @@ from kinetree.verdicts.finding import Findings, checks_of
 from kinetree.verdicts.margins import read_verdicts
 
 STEP = 0.002  # s, unless ``max_step`` is given
-WHOLE = 1e-9  # steps by which a time of the output may be off
+WHOLE = 1e-6  # of a step, by which a time of the output may be off
+NOT_OF_STEPS = ("stops", "baumgarte", "step", "method", "rtol", "atol", "friction_speed")
 GAINED = 1e-6  # share of the energy scale that contacts may add in a step
 
 
@@ -46,11 +47,11 @@ def simulate_steps(
     T = positive(duration, "duration", "s")
     _refuse(given, refused)
     torque, controller = _law(mechanism, law)
-    dt = T / np.ceil(T / (STEP if given.max_step is None else positive(given.max_step, "max_step", "s")))
+    dt, output = _grid(given, T)
     stepper = Stepper(mechanism, dt, ground=ground, controller=controller)
     stepper.reset(*start)
     judge = Judge(read_verdicts(given.verdicts), read_law(mechanism, *law), surroundings(ground), mechanism)
-    record = _Record(judge, np.round(output_times(given.times, T) / dt).astype(np.int64))
+    record = _Record(judge, output)
     began = perf_counter()
     with shown_progress(progress, T) as tell:
         done = 0
@@ -113,14 +114,29 @@ def _refuse(given: Settings, refused: Mapping[str, Any]) -> None:
     """Raise where something is asked for that steps do not do."""
     wrong = [name for name, value in refused.items() if value]
     wrong += ["loads"] if given.loads is not None and np.size(np.array(given.loads, dtype=object)) else []
-    wrong += [name for name in ("stops", "baumgarte", "step") if getattr(given, name) is not None]
-    if given.method != AUTO:
-        wrong.append("method")
+    usual = Settings()
+    wrong += [name for name in NOT_OF_STEPS if getattr(given, name) != getattr(usual, name)]
     if wrong:
         raise InputError(
             f"simulations with rigid contact take steps and have no {listed(wrong)}; limits of joints act by "
             "themselves, max_step is the length of a step; or use a ground with contact='soil'"
         )
+
+
+def _grid(given: Settings, T: float) -> tuple[float, NDArray[np.int64]]:
+    """The step (s), and after how many of them the output is: equal intervals are made of whole steps."""
+    most = STEP if given.max_step is None else positive(given.max_step, "max_step", "s")
+    t = output_times(given.times, T)
+    even = len(t) > 1 and np.allclose(t, np.linspace(0.0, T, len(t)), rtol=0.0, atol=1e-12 * T)
+    interval = T / (len(t) - 1) if even else T
+    dt = interval / np.ceil(interval / most)
+    steps = np.round(t / dt).astype(np.int64)
+    off = np.abs(steps * dt - t)
+    if off.max() > WHOLE * dt:
+        raise InputError(
+            f"times must be multiples of the step, {dt:g} s, got {t[np.argmax(off)]:g} s; max_step sets it"
+        )
+    return float(dt), steps
 
 
 def _law(mechanism: Mechanism, law: tuple[Any, Any]) -> tuple[Any, Any]:

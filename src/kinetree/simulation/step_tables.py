@@ -44,7 +44,7 @@ LINE = 8  # numbers of a cache line, on which every part begins
 
 
 @dataclass(frozen=True)
-class Ball:
+class BallJoint:
     """Three axes that turn about one point, whose coordinates are a quaternion inside."""
 
     axis: int  # the first of them
@@ -54,7 +54,7 @@ class Ball:
 
 
 @dataclass(frozen=True)
-class Row:
+class JointRow:
     """A row of joints: its kind, its chain of axes with shares, its bounds."""
 
     kind: int
@@ -82,13 +82,15 @@ class StepTables:
 
     # ---- coordinates --------------------------------------------------------------------------------------
     @cached_property
-    def balls(self) -> tuple[Ball, ...]:
+    def balls(self) -> tuple[BallJoint, ...]:
         """Free and ball joints whose single angles have no limits, springs, friction or followers."""
         tree, found, axis, shift = self.tree, [], 0, 0
         for link in self.mechanism.links:
             joint, n = link.joint, link.joint.n_dof
             if joint.has_three_turns and joint.turns[-3:] == (True,) * 3 and self._is_plain(axis + n - 3):
-                found.append(Ball(axis + n - 3, axis + n - 3 + shift, np.array(joint.axes[-3:]), joint.name))
+                found.append(
+                    BallJoint(axis + n - 3, axis + n - 3 + shift, np.array(joint.axes[-3:]), joint.name)
+                )
                 shift += 1
             axis += n
         assert axis == tree.n
@@ -151,23 +153,23 @@ class StepTables:
         return read_pairs(self.mechanism, self.pairs, len(self.point_table))
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[JointRow, ...]:
         """Limits, dry friction and mimic equations of the joints."""
         tree, found = self.tree, []
         for i in range(tree.n):
             if tree.coulomb[i] != 0.0:
                 ahead, back = tree.coulomb[i] + tree.coulomb_bias[i], tree.coulomb[i] - tree.coulomb_bias[i]
-                found.append(Row(RUB, i, {i: 1.0}, ahead, back))
+                found.append(JointRow(RUB, i, {i: 1.0}, ahead, back))
         for i in range(tree.n) if self.stops else ():
             if np.isfinite(tree.lower[i]) or np.isfinite(tree.upper[i]):
                 low, high = np.clip([tree.lower[i], tree.upper[i]], -1e9, 1e9).tolist()
-                found.append(Row(STOP, i, {i: 1.0}, low, high))
+                found.append(JointRow(STOP, i, {i: 1.0}, low, high))
         if tree.coupling is not None:
             own = tree.coupling.own_axes
             for i, line in enumerate(tree.coupling.matrix):
                 if i not in own:
                     shares = {i: 1.0} | {int(own[k]): -float(line[k]) for k in np.flatnonzero(line)}
-                    found.append(Row(TIE, i, shares, 0.0, 0.0, float(tree.coupling.offset[i])))
+                    found.append(JointRow(TIE, i, shares, 0.0, 0.0, float(tree.coupling.offset[i])))
         return tuple(found)
 
     # ---- the state ----------------------------------------------------------------------------------------
