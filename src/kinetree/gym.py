@@ -146,16 +146,16 @@ class MechanismVectorEnv(VectorEnv[Numbers, Numbers, Numbers]):
 
     def step(self, actions: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers, dict[str, Any]]:
         """Take actions (num_envs, k) from -1 to 1; episodes that were over begin again instead."""
-        anew = self._over.copy() if self._mode == "next_step" else np.zeros(self.num_envs, dtype=bool)
-        found = self._episodes.advance(actions, idle=anew)
+        fresh = self._over.copy() if self._mode == "next_step" else np.zeros(self.num_envs, dtype=bool)
+        found = self._episodes.advance(actions, idle=fresh)
         reward, ended, cut = found.reward, found.ended, found.cut
-        if anew.any():
-            self._episodes.begin(anew)
-            reward, ended, cut = np.where(anew, 0.0, reward), ended & ~anew, cut & ~anew
+        if fresh.any():
+            self._episodes.begin(fresh)
+            reward, ended, cut = np.where(fresh, 0.0, reward), ended & ~fresh, cut & ~fresh
         self._over = ended | cut
         info: dict[str, Any] = {}
         for k, why in found.failures.items():
-            if not anew[k]:
+            if not fresh[k]:
                 info = self._add_info(info, {"failure": why}, k)
         observation = self._episodes.observed()
         if self._mode == "same_step" and self._over.any():

@@ -219,7 +219,7 @@ class Episodes:
             view.setflags(write=False)
         return Moment(self.robot, elapsed=self.task.dt * self.task.hold, **views)
 
-    def _remember(self, anew: Mask) -> None:
+    def _remember(self, fresh: Mask) -> None:
         """Read all senses; in episodes that begin, earlier readings are as this one."""
         for sense, past, size in zip(self.task.observe, self._past, self._sizes, strict=True):
             values = numbers(sense.read(self.moment), type(sense).__name__).copy()
@@ -230,9 +230,9 @@ class Episodes:
                 )
             if sense.noise:
                 values += sense.noise * self.random.standard_normal(values.shape)
-            if past and anew.any():
+            if past and fresh.any():
                 for old in past:
-                    old[anew] = values[anew]
+                    old[fresh] = values[fresh]
             else:
                 past.append(values)
 
