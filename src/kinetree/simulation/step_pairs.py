@@ -10,13 +10,13 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, listed, shown, unknown_name
-from kinetree.kernels.capsules import PAIR
 from kinetree.kernels.layout import layout_rows
 from kinetree.model.body import Shape
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.simulation.compiled.box_contacts import BOX_PAIR, SLOTS
+from kinetree.simulation.compiled.capsules import PAIR
 from kinetree.state import Coordinates, coordinates
 
 ROUND = ("sphere", "capsule")

@@ -16,7 +16,6 @@ from kinetree.kernels.ground import PLANE, POINT, SOUGHT
 from kinetree.kernels.layout import Layout, layout_rows
 from kinetree.kernels.model_table import n_pairs, tree_table
 from kinetree.kernels.number import LANES
-from kinetree.kernels.stepping import ALONE, BALL, CARRIER, INNER, JOINT, MOVING
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 from kinetree.simulation.compiled.step_memory import (
@@ -35,6 +34,7 @@ from kinetree.simulation.compiled.step_memory import (
     TIE,
     TRIPLE,
 )
+from kinetree.simulation.compiled.stepping import ALONE, BALL, CARRIER, INNER, JOINT, MOVING
 from kinetree.simulation.compiled.terrain import terrain_numbers
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.setup import point_rows

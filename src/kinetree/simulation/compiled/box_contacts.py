@@ -12,8 +12,8 @@ from math import sqrt
 from kinetree.engine.door import part
 from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import LANES
-from kinetree.kernels.stepping import MOVING
 from kinetree.simulation.compiled.step_memory import CONTACT_ROW
+from kinetree.simulation.compiled.stepping import MOVING
 
 BOX_PAIR = Layout(
     world=False,

@@ -14,9 +14,16 @@ from __future__ import annotations
 
 from kinetree.engine.door import inline, part
 from kinetree.engine.lanes import fields
-from kinetree.kernels.coulomb import chosen, larger, law_slope, one_contact, plain_step, projected, smaller
 from kinetree.kernels.number import LANES, any_positive, magnitude, square_root, where_less
-from kinetree.kernels.stepping import NUMBERS
+from kinetree.simulation.compiled.coulomb import (
+    chosen,
+    larger,
+    law_slope,
+    one_contact,
+    plain_step,
+    projected,
+    smaller,
+)
 from kinetree.simulation.compiled.step_memory import (
     BOUND_ROW,
     CANDIDATE,
@@ -28,6 +35,7 @@ from kinetree.simulation.compiled.step_memory import (
     REACH,
     TRIPLE,
 )
+from kinetree.simulation.compiled.stepping import NUMBERS
 
 SOFTEST, STIFFEST = 1.0, 1e6  # bounds of the stiffness of Newton's law of projection
 GROWTH, SHRINK = 8.0, 0.1  # of that stiffness after steps that are taken, or not

@@ -15,8 +15,6 @@ from kinetree.engine.lanes import fields
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
 from kinetree.kernels.aba import SINGULAR as IRREGULAR
 from kinetree.kernels.axes import WORLD
-from kinetree.kernels.capsules import PAIR, pair_contact, pair_places
-from kinetree.kernels.coulomb import chosen, inverse_mobility, larger, smaller
 from kinetree.kernels.ground import (
     PLANE,
     POINT,
@@ -29,26 +27,12 @@ from kinetree.kernels.ground import (
 )
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.number import LANES, any_positive, magnitude, square_root, where_less
-from kinetree.kernels.stepping import (
-    ALONE,
-    BALL,
-    JOINT,
-    MOVING,
-    NUMBERS,
-    PAIRS,
-    bias_of,
-    inward_solve,
-    mass_pairs,
-    move,
-    outward_product,
-    outward_solve,
-    place_axes,
-    place_bodies,
-)
 from kinetree.kernels.udu import factor
 from kinetree.kernels.vectors import cross_plus, dot, sub
 from kinetree.simulation.compiled.box_contacts import BOX_PAIR, SLOTS, lay_boxes
+from kinetree.simulation.compiled.capsules import PAIR, pair_contact, pair_places
 from kinetree.simulation.compiled.contact_solve import solve
+from kinetree.simulation.compiled.coulomb import chosen, inverse_mobility, larger, smaller
 from kinetree.simulation.compiled.step_memory import (
     BOUND_ROW,
     CANDIDATE,
@@ -71,6 +55,22 @@ from kinetree.simulation.compiled.step_memory import (
     TRIPLE,
     UNSOLVED,
     WORST,
+)
+from kinetree.simulation.compiled.stepping import (
+    ALONE,
+    BALL,
+    JOINT,
+    MOVING,
+    NUMBERS,
+    PAIRS,
+    bias_of,
+    inward_solve,
+    mass_pairs,
+    move,
+    outward_product,
+    outward_solve,
+    place_axes,
+    place_bodies,
 )
 from kinetree.simulation.compiled.terrain import planes_in_state
 
