@@ -93,6 +93,7 @@ def test_a_torque_moves_a_pendulum_as_simulated():
     recorded = episodes.recorded(1)
     assert np.allclose(recorded.time, np.arange(51) * 0.01) and recorded.action.shape == (51, 1)
     assert abs(float(recorded.q[-1, 0]) - float(fall.q[-1, 0])) < 1e-5
+    assert not recorded.passed  # nothing judged it
 
 
 def test_servos_hold_their_targets():

@@ -15,7 +15,7 @@ from kinetree.environments.task import Draw, LearningTask
 from kinetree.errors import InputError, listed, shown
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
-from kinetree.result.variables import Variable
+from kinetree.result.variables import ALL, Variable
 from kinetree.simulation.stepper import Stepper
 
 Mask = NDArray[np.bool_]
@@ -268,7 +268,7 @@ class Episodes:
             {"time": time, "q": q, "qd": qd, "action": taken},
             coordinates={"action_number": numbers},
             settings={"dt": self.task.dt, "hold": self.task.hold},
-            not_judged={"motion": "an episode of learning is judged by its reward"},
+            not_judged={ALL: "an episode of learning is judged by its reward"},
         )
 
 

@@ -30,6 +30,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.zoo.arms import two_link
 from kinetree.model.zoo.legged import quadruped as zoo_quadruped
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.standing import standing
 
 Row = NDArray[Any]
 LEVEL = (0.0, 0.0, -9.81)  # m/s^2
@@ -158,8 +159,6 @@ def quadruped() -> LearningTask:
 
     Reward: nearness to 0.5 m/s ahead, less sideways and turning speed and changes of the action.
     """
-    from kinetree.simulation.standing import standing
-
     mechanism = zoo_quadruped()
     home = standing(mechanism, np.zeros(mechanism.n_dof))
     height = float(home[2])
