@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algebra.smooth_functions import Polynomial
 from kinetree.model.actuator import Actuator
 from kinetree.model.joined import placed
+from kinetree.model.muscle import MovingPoint, Muscle, PathPoint, PathWrap, Wrap
 from kinetree.model.named_state import NamedState
 
 STILL = kt.Placement()
+PATH = [
+    PathPoint("world", (0.0, 0.1, 0.2)),
+    PathPoint("trunk", (0.1, 0.0, 0.0), "knee1", (-1.0, 1.0)),
+    MovingPoint("shank1", Polynomial((0.0, 0.1)), 0.0, 0.0, ("knee1", None, None)),
+]
 ASKEW = kt.Placement.at((0.1, -0.2, 0.3), rpy=(0.4, -0.5, 0.6))
 
 
@@ -83,6 +90,8 @@ def test_all_that_it_has_goes_with_it():
         frames=(kt.model.Frame("camera", "trunk", ASKEW), kt.model.Frame("beacon", "world", ASKEW)),
         springs=(kt.Spring("rope", "world", "trunk", (0, 0, 2.0), stiffness=10.0),),
         actuators=(Actuator.motor("motor", "knee1"),),
+        muscles=(Muscle("rope", PATH, [PathWrap("drum")]),),
+        wraps=(Wrap("drum", "world", radii=0.1),),
     )
     whole = kt.join(kt.zoo.kuka_kr5(), second, placement=ASKEW, prefix="dog_")
     assert whole.springs[0].body_a == "world"
@@ -90,10 +99,17 @@ def test_all_that_it_has_goes_with_it():
     assert whole.frames[0] == kt.model.Frame("dog_camera", "dog_trunk", ASKEW)
     assert whole.frames[1].placement == ASKEW @ ASKEW
     assert whole.actuators[0].gears == (("dog_knee1", 1.0),)
+    muscle, wrap = whole.muscles[0], whole.wraps[0]
+    assert (muscle.name, muscle.wraps[0].wrap, wrap.name) == ("dog_rope", "dog_drum", "dog_drum")
+    fixed, conditional, moving = muscle.path
+    assert fixed.body == "world" and conditional.body == "dog_trunk" and moving.body == "dog_shank1"
+    np.testing.assert_allclose(fixed.position, ASKEW.rotation @ [0.0, 0.1, 0.2] + ASKEW.position)
+    assert conditional.coordinate == "dog_knee1" and moving.coordinates == ("dog_knee1", None, None)
+    assert wrap.placement == ASKEW
     assert [x.name for x in whole.contact_points] == [f"dog_{x.name}" for x in second.contact_points]
     assert {f.name for f in fields(kt.Mechanism)} == {
         *("name", "links", "gravity", "loops", "contact_points"),
-        *("springs", "frames", "actuators", "states", "floor"),
+        *("springs", "frames", "actuators", "states", "floor", "muscles", "wraps"),
     }, "a new part of mechanisms: does join keep it?"
 
 

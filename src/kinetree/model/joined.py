@@ -17,6 +17,7 @@ from kinetree.model.frame import Frame
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.muscle import carried_muscle, carried_wrap, prefixed_muscle
 from kinetree.model.named_state import NamedState, NamedStates
 from kinetree.model.spring import Spring
 
@@ -38,8 +39,8 @@ def join(
     goes with it. ``joint`` carries it. Without one, a second that floats is welded to a body and floats on
     in the world, and one that does not float hangs there by its own joints. ``prefix`` goes before all
     names of the second. ``loops`` tie bodies of both together, by their names in the whole. Contact points,
-    springs, actuators and frames are those of both; a named state has for a mechanism that does not know it
-    zero positions. The floor is that of the first that has one.
+    springs, actuators, muscles and frames are those of both; a named state has zero positions for a
+    mechanism that does not know it. The floor is that of the first that has one.
 
     >>> import kinetree as kt
     >>> dog, arm = kt.zoo.quadruped(), kt.zoo.kuka_kr5()
@@ -109,6 +110,8 @@ def _check(first: Mechanism, second: Mechanism, prefix: str) -> None:
         ("spring", _names(first.springs), _names(second.springs)),
         ("frame", _names(first.frames), _names(second.frames)),
         ("actuator", _names(first.actuators), _names(second.actuators)),
+        ("muscle", _names(first.muscles), _names(second.muscles)),
+        ("wrap", _names(first.wraps), _names(second.wraps)),
     ):
         shared = [name for name in theirs if prefix + name in mine]
         if shared:
@@ -168,6 +171,8 @@ def _prefixed(mechanism: Mechanism, prefix: str) -> Mechanism:
             replace(x, name=prefix + x.name, gears=tuple((prefix + dof, gear) for dof, gear in x.gears))
             for x in mechanism.actuators
         ),
+        muscles=tuple(prefixed_muscle(x, prefix, body) for x in mechanism.muscles),
+        wraps=tuple(replace(x, name=prefix + x.name, body=body(x.body)) for x in mechanism.wraps),
     )
 
 
@@ -182,6 +187,8 @@ def _placed(
         "springs": tuple(_moved_spring(x, *ground) for x in mechanism.springs),
         "frames": tuple(_moved_frame(x, *ground) for x in mechanism.frames),
         "actuators": mechanism.actuators,
+        "muscles": tuple(carried_muscle(x, {WORLD: ground}) for x in mechanism.muscles),
+        "wraps": tuple(carried_wrap(x, {WORLD: ground}) for x in mechanism.wraps),
         "floor": mechanism.floor if ground == (WORLD, Placement()) else None,
     }
 
