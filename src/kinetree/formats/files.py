@@ -42,7 +42,7 @@ def load(
     strict: bool = False,
     arguments: Mapping[str, str | int | float | bool] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world) or .xml (MJCF) file.
+    """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world), .xml (MJCF) or .m (ReDySim) file.
 
     A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``; a model of an
     SDF file without a joint to the world floats, unless ``floating_base=False``. ``root`` names the root link
@@ -157,12 +157,19 @@ def _load_sdf(path: Path, **options: Any) -> Mechanism:
     return load_sdf(path, **options)
 
 
+def _load_redysim(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.redysim import load_redysim
+
+    return load_redysim(path, **options)
+
+
 READERS: dict[str, Callable[..., Mechanism]] = {
     "TOML": _load_toml,
     "URDF": _load_urdf,
     "URDF (xacro)": _load_urdf,
     "SDF": _load_sdf,
     "MJCF": _load_mjcf,
+    "ReDySim": _load_redysim,
 }
 
 
