@@ -16,12 +16,25 @@ from pydantic import BaseModel, ValidationError
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 
 Place = tuple[int | str, ...]  # keys and indices from the top of the file, as pydantic gives them
+MUSCULAR = ("muscle", "wrap")
 ARRAYS = {
     key: tuple(key.split("."))
-    for key in ("body", "joint", "loop", "contact", "spring", "frame", "actuator", "state", "dh.row")
+    for key in (
+        "body",
+        "joint",
+        "loop",
+        "contact",
+        "spring",
+        "frame",
+        "actuator",
+        "state",
+        "dh.row",
+        *MUSCULAR,
+    )
 }
 MENTIONED = re.compile(
-    r"(?P<key>body|joint|loop|spring|contact point|frame|actuator|state) '(?P<name>.*?)'|DH row (?P<row>\d+)"
+    r"(?P<key>body|joint|loop|spring|contact point|frame|actuator|state|muscle|wrap) '(?P<name>.*?)'"
+    r"|DH row (?P<row>\d+)"
     r"|more than one (?P<repeated>[a-z ]+) is called '(?P<twice>.*)'; |cycle: (?P<first>.*?) -> "
 )
 DECIMAL_COMMA = re.compile(r"= *[-+]?\d+,\d+ *(#.*)?$")
@@ -130,7 +143,7 @@ class Origin:
 
 def _names(key: str, index: int, entry: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """The kinds and names of what an entry of an array describes; a joint without a name gets its body's."""
-    if key in ("joint", "loop", "contact", "spring", "frame", "actuator", "state"):
+    if key in ("joint", "loop", "contact", "spring", "frame", "actuator", "state", *MUSCULAR):
         yield key, entry.get("name")
     if key == "loop":
         yield "joint", entry.get("name")

@@ -25,8 +25,10 @@ from kinetree.formats.toml_parts import (
     frame_of,
     link_of,
     loop_of,
+    muscle_of,
     spring_of,
     state_of,
+    wrap_of,
 )
 from kinetree.formats.toml_writer import mechanism_table, toml_text
 from kinetree.model.mechanism import Mechanism
@@ -136,6 +138,8 @@ def _further(file: MechanismTable, origin: Origin) -> dict[str, Any]:
         "actuators": _each(file.actuator, actuator_of, origin, "actuator"),
         "states": NamedStates(_each(file.state, state_of, origin, "state")),
         "floor": floor,
+        "muscles": _each(file.muscle, muscle_of, origin, "muscle"),
+        "wraps": _each(file.wrap, wrap_of, origin, "wrap"),
     }
 
 

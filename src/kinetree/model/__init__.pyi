@@ -17,3 +17,8 @@ from .joint import Scaled as Scaled
 from .joint import SmoothFunction as SmoothFunction
 from .loop import Loop as Loop
 from .mechanism import Link as Link
+from .muscle import MovingPoint as MovingPoint
+from .muscle import Muscle as Muscle
+from .muscle import PathPoint as PathPoint
+from .muscle import PathWrap as PathWrap
+from .muscle import Wrap as Wrap
