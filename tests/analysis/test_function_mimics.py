@@ -1,12 +1,14 @@
 """Joints that follow others by functions: derivatives, energy, power and motions against independent ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree import terms
 from kinetree.analysis.derivative_check import check_derivatives
-from kinetree.model import Composed, CubicSpline, Mimic, PiecewiseLinear, Polynomial
+from kinetree.model import Composed, CubicSpline, Marker, Mimic, PiecewiseLinear, Polynomial
 
 SPLINE = CubicSpline((-2.0, -0.8, 0.1, 0.9, 2.0), (0.2, -0.3, 0.1, 0.5, -0.1))
 CURVED = Composed(SPLINE, Polynomial((0.1, 0.7)))
@@ -181,3 +183,20 @@ def test_the_stepper_takes_linear_mimics_only():
         kt.errors.ModelError, match="'knee_x' follows another by a function that is no straight"
     ):
         kt.Stepper(m, 0.001)
+
+
+def test_functions_and_markers_survive_files_and_other_roots(tmp_path):
+    m = replace(
+        leg(), markers=(Marker("R.Knee", "shank", (0.01, 0.02, 0.0)), Marker("toe", "foot", weight=0.0))
+    )
+    kt.save(m, tmp_path / "leg.toml")
+    assert kt.load(tmp_path / "leg.toml") == m
+
+
+def test_markers_name_bodies_once():
+    with pytest.raises(kt.errors.ModelError, match=r"marker 'toe'.*'hand'"):
+        replace(leg(), markers=(Marker("toe", "hand"),))
+    with pytest.raises(kt.errors.ModelError, match="more than one marker is called 'toe'"):
+        replace(leg(), markers=(Marker("toe", "foot"), Marker("toe", "shank")))
+    with pytest.raises(kt.errors.ModelError, match="weight must be >= 0, got -1"):
+        Marker("toe", "foot", weight=-1.0)

@@ -16,6 +16,7 @@ from .joint import Polynomial as Polynomial
 from .joint import Scaled as Scaled
 from .joint import SmoothFunction as SmoothFunction
 from .loop import Loop as Loop
+from .marker import Marker as Marker
 from .mechanism import Link as Link
 from .muscle import MovingPoint as MovingPoint
 from .muscle import Muscle as Muscle
