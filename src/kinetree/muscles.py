@@ -1,0 +1,25 @@
+"""Muscles of a mechanism: lengths, moment arms, forces, and how they share the torques of joints.
+
+>>> import kinetree as kt
+>>> arm = kt.zoo.muscle_arm()
+>>> kt.muscles.lengths(arm, [0.0, 1.0]).shape
+(6,)
+"""
+
+from typing import TYPE_CHECKING
+
+from kinetree.analysis.muscles import Jump as Jump
+from kinetree.analysis.muscles import jumps as jumps
+from kinetree.analysis.muscles import lengths as lengths
+from kinetree.analysis.muscles import moment_arms as moment_arms
+from kinetree.analysis.muscles import paths as paths
+from kinetree.analysis.muscles import rates as rates
+from kinetree.other_names import names_of
+
+__all__ = ["Jump", "jumps", "lengths", "moment_arms", "paths", "rates"]
+if not TYPE_CHECKING:  # a checker knows the names
+    __getattr__ = names_of(__name__, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
