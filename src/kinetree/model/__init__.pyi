@@ -11,3 +11,8 @@ from .height_field import HeightField as HeightField
 from .joint import Mimic as Mimic
 from .loop import Loop as Loop
 from .mechanism import Link as Link
+from .muscle import MovingPoint as MovingPoint
+from .muscle import Muscle as Muscle
+from .muscle import PathPoint as PathPoint
+from .muscle import PathWrap as PathWrap
+from .muscle import Wrap as Wrap
