@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.codegen.library import ANSWERS, library_answer
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.dynamics.tapes import CLOSING, QUESTIONS, taped
-from kinetree.errors import InputError
+from kinetree.errors import InputError, SingularityError
 from support.kernels import zoo
 
 ROUNDING = 1e-13
@@ -99,6 +99,15 @@ def test_mimic_joints_and_springs_between_bodies():
 def test_what_cannot_be_recorded_is_refused(mechanism, name, message):
     with pytest.raises(InputError, match=message):
         taped(mechanism, name)
+
+
+def test_a_joint_that_moves_no_inertia_is_named_as_singular():
+    arm = kt.Builder("light")
+    body = arm.world.revolute("a", axis="y").body("rod", kt.Inertia.rod(1.0, end=(1, 0, 0)))
+    hand = body.revolute("b", axis="y", at=(1, 0, 0)).body("hand", kt.Inertia(0.0))
+    hand.revolute("c", axis="y", mimic=kt.model.Mimic("b")).body("finger", kt.Inertia(0.0))
+    with pytest.raises(SingularityError, match="'light': a joint"):
+        taped(arm.build(), "forward_dynamics")
 
 
 def test_operations_with_known_zeros_are_counted():
