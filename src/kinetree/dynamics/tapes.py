@@ -112,8 +112,8 @@ def taped(mechanism: Mechanism, name: str) -> TapedAnswer:
         recording = shortest(answers, [x.size for x in inputs])
     except ZeroDivisionError:
         raise SingularityError(
-            f"{name} of '{mechanism.name}': a joint, with those that follow it, moves no inertia in any state; "
-            "give the bodies beyond it mass and extent, or the joint an armature"
+            f"{name} of '{mechanism.name}': a joint, with those that follow it, moves no inertia in any "
+            "state; give the bodies beyond it mass and extent, or the joint an armature"
         ) from None
     return TapedAnswer(question, inputs, question.results(mechanism), recording)
 
