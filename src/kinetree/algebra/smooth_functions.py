@@ -54,7 +54,7 @@ class FunctionTable:
 
     def pieces(self, x: Array) -> NDArray[np.int64]:
         """The piece of each function that x (..., functions) lies on."""
-        return np.asarray((x[..., None] >= self.breaks).sum(axis=-1), dtype=np.int64)
+        return np.asarray((np.real(x)[..., None] >= self.breaks).sum(axis=-1), dtype=np.int64)
 
     @classmethod
     def stacked(cls, tables: Sequence[FunctionTable]) -> FunctionTable:
