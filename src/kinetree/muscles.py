@@ -12,6 +12,10 @@ from kinetree.analysis.muscle_forces import activation_rate as activation_rate
 from kinetree.analysis.muscle_forces import forces as forces
 from kinetree.analysis.muscle_forces import metabolic_rate as metabolic_rate
 from kinetree.analysis.muscle_forces import torques as torques
+from kinetree.analysis.muscle_forces import wrenches as wrenches
+from kinetree.analysis.muscle_sharing import Sharing as Sharing
+from kinetree.analysis.muscle_sharing import Shortage as Shortage
+from kinetree.analysis.muscle_sharing import share as share
 from kinetree.analysis.muscles import Jump as Jump
 from kinetree.analysis.muscles import jumps as jumps
 from kinetree.analysis.muscles import lengths as lengths
@@ -24,6 +28,8 @@ from kinetree.other_names import names_of
 __all__ = [
     "FiberState",
     "Jump",
+    "Sharing",
+    "Shortage",
     "activation_rate",
     "forces",
     "jumps",
@@ -32,7 +38,9 @@ __all__ = [
     "moment_arms",
     "paths",
     "rates",
+    "share",
     "torques",
+    "wrenches",
 ]
 if not TYPE_CHECKING:  # a checker knows the names
     __getattr__ = names_of(__name__, __all__)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, numbers
+from kinetree.algebra.arrays import Array, finite, numbers
+from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.analysis.muscles import geometry, muscle_index, need_muscles
 from kinetree.dynamics.checks import given
 from kinetree.dynamics.muscles.hill import (
@@ -17,8 +18,10 @@ from kinetree.dynamics.muscles.hill import (
     hill_tables,
     metabolic_rates,
 )
+from kinetree.dynamics.muscles.paths import axis_wrenches
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
+from kinetree.state import Wrench
 
 Activations = ArrayLike | Mapping[str, float]  # (..., muscles), one number for all, or by name: others are 0
 
@@ -82,6 +85,41 @@ def torques(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, activation: Activ
     slope = found.slope.reshape(*batch, *found.slope.shape[1:])
     torque: Array = -(np.swapaxes(slope, -1, -2) @ force[..., None])[..., 0]
     return torque
+
+
+def wrenches(mechanism: Mechanism, q: ArrayLike, force: ArrayLike) -> list[Wrench]:
+    """The loads of muscles on bodies at poses (..., n_dof), from forces along paths (..., muscles) (N).
+
+    With them joint reactions are contact forces of joints: ``kt.joint_reactions(mechanism, q, qd, qdd,
+    kt.muscles.wrenches(mechanism, q, force))``; without them they are net reactions, which drives make. Loads
+    of bodies welded together are on the first of these.
+
+    >>> import kinetree as kt
+    >>> arm, q, still = kt.zoo.muscle_arm(), [0.0, 1.0], [0.0, 0.0]
+    >>> torque = kt.inverse_dynamics(arm, q, still, still)
+    >>> force = kt.muscles.share(arm, [q], [still], [torque]).force[0]
+    >>> loads = kt.muscles.wrenches(arm, q, force)
+    >>> [kt.joint_reactions(arm, q, still, still, w)[1, :3].round(1).tolist() for w in (None, loads)]
+    [[13.6, 8.7, 0.0], [90.2, -99.8, 0.0]]
+    """
+    need_muscles(mechanism)
+    at, pull = given(mechanism, q, "q"), numbers(force, "force")
+    if pull.shape != (*at.shape[:-1], len(mechanism.muscles)):
+        wanted = (*at.shape[:-1], len(mechanism.muscles))
+        raise InputError(f"force must have shape {wanted}, one for each muscle, got shape {pull.shape}")
+    rows = np.ascontiguousarray(at.reshape(-1, mechanism.n_dof))
+    out, origin = axis_wrenches(mechanism, rows, finite(pull, "force").reshape(len(rows), -1))
+    tree, poses, found = mechanism.tree, forward_kinematics(mechanism, rows), []
+    for axis in range(tree.n):
+        on = np.flatnonzero(tree.body_axis == axis)
+        if len(on) == 0 or not out[:, axis].any():
+            continue
+        _, place = poses[mechanism.body_names[on[0]]]
+        F = out[:, axis, :3]
+        M = out[:, axis, 3:] + np.cross(origin[:, axis] - place, F)
+        shape = (*at.shape[:-1], 3)
+        found.append(Wrench(mechanism.body_names[on[0]], F.reshape(shape), M.reshape(shape)))
+    return found
 
 
 def activation_rate(mechanism: Mechanism, excitation: Activations, activation: Activations) -> Array:

@@ -81,6 +81,10 @@ class FiberState:
 
     ``tendon_force`` is that along the path; ``active`` and ``passive`` are of the fibers, damping counted
     as passive; ``isometric`` is that of active fibers at rest.
+
+    >>> import kinetree as kt
+    >>> kt.muscles.forces(kt.zoo.muscle_arm(), [0.0, 1.0], [0.0, 0.0], 0.1).pennation.tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
 
     tendon_force: Array
