@@ -68,7 +68,7 @@ def arm(muscles, wraps=()):
     return builder.build()
 
 
-def opensim_arm(muscles, wraps=()):
+def opensim_arm(muscles, wraps=(), probes=()):
     """The arm in OpenSim."""
     import opensim as osim
 
@@ -92,6 +92,8 @@ def opensim_arm(muscles, wraps=()):
     objects = {wrap.name: _wrap(osim, wrap, bodies[wrap.body]) for wrap in wraps}
     for muscle in muscles:
         _muscle(osim, model, muscle, bodies, objects)
+    for probe in probes:
+        model.addProbe(probe)
     model.finalizeConnections()
     state = model.initSystem()
     return Peer(osim, model, state)
@@ -143,6 +145,8 @@ def _muscle(osim, model, muscle, bodies, objects):
         ("pennation_angle_at_optimal", muscle.pennation_angle),
         ("max_contraction_velocity", muscle.max_contraction_velocity),
         ("ignore_tendon_compliance", muscle.rigid_tendon),
+        ("activation_time_constant", muscle.activation_time),
+        ("deactivation_time_constant", muscle.deactivation_time),
     ):
         getattr(made, f"set_{key}")(value)
     given = dict(muscle.curves)

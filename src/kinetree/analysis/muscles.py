@@ -100,6 +100,9 @@ class Jump:
 
     Its length changes there by ``size`` (m) without any motion: it flips to the other side of a wrap, or a
     conditional point comes or goes.
+
+    >>> Jump("gluteus", 3, np.zeros(2), 0.003).size
+    0.003
     """
 
     muscle: str

@@ -285,9 +285,24 @@ def polylines(mechanism: Mechanism, q: Array) -> list[tuple[Array, Integers]]:
     return [(out[i, :n], owner[i, :n]) for i, n in enumerate(count)]
 
 
+def axis_wrenches(mechanism: Mechanism, q: Array, force: Array) -> tuple[Array, Array]:
+    """What muscles that pull with forces (m, k) do to the axes and the world, (m, n + 1, 6) in world axes.
+
+    Moments are about the origins of the axes, (m, n + 1, 3), which are returned, too.
+    """
+    tree, tables = mechanism.tree, path_tables(mechanism)
+    axes = np.ascontiguousarray(q if tree.coupling is None else tree.coupling.at(q))
+    rotation, position = axis_poses(tree, axes)
+    out = np.empty((len(q), tree.n + 1, 6))
+    run = compiled("wrenches")
+    run(rotation, position, axes, *tables.fixed, *_memory(tables), np.ascontiguousarray(force), out)
+    return out, position
+
+
 LETTERS = {  # r: (m, n + 1, 3, 3), f: floats, i: integers, b: flags, each with its number of axes
     "paths": "r4 f3 f2 i1 i1 i1 i1 f2 f2 i3 f3 f2 f2 f3 i1 i1 i1 i2 i2 f2 f3 b1 i2 i1 i1 f1 i1 f2 f2 i2 f1 "
     "f2 f1 f2 f3 i2",
+    "wrenches": "r4 f3 f2 i1 i1 i1 i1 f2 f2 i3 f3 f2 f2 f3 i1 i1 i1 i2 i2 f2 f3 f2 i2 f1 f2 f2 f3",
     "polylines": "r4 f3 f2 i1 i1 i1 i1 f2 f2 i3 f3 f2 f2 f3 i1 i1 i1 i2 i2 f2 f3 f2 i2 f1 f2 f3 i1 i2",
 }
 

@@ -319,3 +319,46 @@ def polylines(
             owner[i, j] = marks[j, 1]
             for r in range(3):
                 out[i, j, r] = X[j, r]
+
+
+def wrenches(
+    R, p, q, start, axis, gate, mover, local, condition, laws, law_frame, breaks, centers, coefficients, used,
+    kinds, carriers, sides, ranges, radii, frames, X, marks, arc, room, force, out,
+):  # fmt: skip
+    """Force and moment about its origin on each axis, ``out`` (m, n + 1, 6), of muscles with ``force``.
+
+    They pull along the straight pieces of their paths, at both ends.
+    """
+    points, functions = (start, axis, gate, mover), (breaks, centers, coefficients)
+    wraps = (kinds, carriers, sides, ranges)
+    for s in range(force.shape[0]):
+        for c in range(out.shape[1]):
+            for r in range(6):
+                out[s, c, r] = 0.0
+        for i in range(force.shape[1]):
+            n, _ = traced(
+                R[s], p[s], q[s], points, local, condition, laws, law_frame, functions, used, wraps, radii,
+                frames, i, X, marks, arc, room,
+            )  # fmt: skip
+            for j in range(n - 1):
+                if arc[j] >= 0.0:
+                    continue
+                ex, ey, ez = X[j + 1, 0] - X[j, 0], X[j + 1, 1] - X[j, 1], X[j + 1, 2] - X[j, 2]
+                d = math.sqrt(ex * ex + ey * ey + ez * ez)
+                if d == 0.0:
+                    continue
+                f = force[s, i] / d
+                add_pull(out[s], marks[j, 0], X[j], p[s], f * ex, f * ey, f * ez)
+                add_pull(out[s], marks[j + 1, 0], X[j + 1], p[s], -f * ex, -f * ey, -f * ez)
+
+
+@helper
+def add_pull(out, c, x, p, fx, fy, fz):
+    """A force at a point x into the wrench of axis c about its origin."""
+    rx, ry, rz = x[0] - p[c, 0], x[1] - p[c, 1], x[2] - p[c, 2]
+    out[c, 0] += fx
+    out[c, 1] += fy
+    out[c, 2] += fz
+    out[c, 3] += ry * fz - rz * fy
+    out[c, 4] += rz * fx - rx * fz
+    out[c, 5] += rx * fy - ry * fx
