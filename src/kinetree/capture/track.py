@@ -223,7 +223,7 @@ def _checked(mechanism: Mechanism, trial: Trial, names: list[str]) -> Array:
             f"{listed([m.name for m in mechanism.markers], 12)}"
         )
     measured: Array = np.stack([trial.of(name) for name in names], axis=1)
-    seen: Flags = np.isfinite(measured).all(axis=-1)
+    seen = np.asarray(np.isfinite(measured).all(axis=-1))
     if not seen.any():
         raise InputError(f"no marker of the trial is seen in any frame: {listed(names, 12)} are all missing")
     few = np.flatnonzero(seen.sum(axis=1) < LEAST)
