@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +16,7 @@ from kinetree.engine.code import piece
 from kinetree.engine.companion import compile_ahead
 from kinetree.errors import AssemblyError, InputError, shown
 from kinetree.formats.regular_file import PathLike
+from kinetree.motion.compiled import assembly, condensed
 from kinetree.motion.options import BETWEEN_SAMPLES, Search
 from kinetree.motion.outcome.explain import OBSTACLES
 from kinetree.motion.outcome.prediction import Prediction, Trial
@@ -122,7 +124,11 @@ def cheaper_start(problem: Problem, found: Prediction, search: Search) -> Trial 
 def solve(problem: Problem, start: Given, search: Search) -> Prediction:
     """The motion that solves a problem, by the options of a search; see `predict`."""
     begun, given = perf_counter(), start
-    compile_ahead([piece("rnea_unloaded", "many")], [piece(name, "full") for name in DERIVATIVES])
+    compile_ahead(
+        [piece("rnea_unloaded", "many")],
+        [piece(name, "full") for name in DERIVATIVES],
+        [partial(room.compiled, function) for room in (assembly, condensed) for function in room.USUAL],
+    )
     solvers = chosen_solvers(search.solver, problem.program, search.options)
     asked = search.stated()
     trials: list[Trial] = []
