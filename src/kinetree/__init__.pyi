@@ -10,6 +10,7 @@ from . import lifting as lifting
 from . import loops as loops
 from . import model as model
 from . import motion as motion
+from . import muscles as muscles
 from . import simulation as simulation
 from . import sweeps as sweeps
 from . import terms as terms

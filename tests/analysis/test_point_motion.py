@@ -69,6 +69,34 @@ def test_batches_and_frames():
     assert not still.dvelocity_dq[..., 1:].any()
 
 
+def test_followers_by_any_function():
+    """A cam that follows by a spline and a slide by a polynomial: differences of the kinematics."""
+    spline = kt.model.CubicSpline((-1.0, 0.0, 0.5, 1.0), (0.2, 0.0, 0.4, 0.1))
+    b = kt.Builder("cams")
+    crank = b.world.revolute("crank", axis="z").body("one", kt.Inertia(1.0))
+    cam = crank.revolute("cam", axis="x", at=(0, 1, 0), mimic=kt.model.Mimic("crank", function=spline))
+    slide = cam.body("two", kt.Inertia(1.0)).prismatic(
+        "slide", mimic=kt.model.Mimic("crank", 0.0, 0.1, (0.3,))
+    )
+    slide.body("three", kt.Inertia(1.0))
+    cams, point, rng = b.build(), (0.1, 0.2, 0.3), np.random.default_rng(7)
+    state = dict(zip(("q", "qd", "qdd"), rng.uniform(-0.9, 0.9, (3, 1)), strict=True))
+
+    def motion(**changed):
+        return point_motion_derivatives(cams, **{**state, **changed}, body="three", point=point)
+
+    found, h = motion(), 1e-6
+    for name, what, slope in (
+        ("q", "velocity", found.dvelocity_dq),
+        ("q", "acceleration", found.dacceleration_dq),
+        ("qd", "velocity", found.jacobian),
+        ("qd", "acceleration", found.dacceleration_dqd),
+        ("qdd", "acceleration", found.jacobian),
+    ):
+        more, less = (getattr(motion(**{name: state[name] + x}), what) for x in (h, -h))
+        assert_close(slope[:, 0], (more - less) / (2 * h), 1e-7)
+
+
 def test_followers_move_with_their_leader():
     b = kt.Builder("fingers")
     b.world.revolute("left", axis="z").body("one", kt.Inertia(1.0))

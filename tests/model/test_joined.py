@@ -92,6 +92,7 @@ def test_all_that_it_has_goes_with_it():
         actuators=(Actuator.motor("motor", "knee1"),),
         muscles=(Muscle("rope", PATH, [PathWrap("drum")]),),
         wraps=(Wrap("drum", "world", radii=0.1),),
+        markers=(kt.model.Marker("knee", "shank1"),),
     )
     whole = kt.join(kt.zoo.kuka_kr5(), second, placement=ASKEW, prefix="dog_")
     assert whole.springs[0].body_a == "world"
@@ -106,10 +107,11 @@ def test_all_that_it_has_goes_with_it():
     np.testing.assert_allclose(fixed.position, ASKEW.rotation @ [0.0, 0.1, 0.2] + ASKEW.position)
     assert conditional.coordinate == "dog_knee1" and moving.coordinates == ("dog_knee1", None, None)
     assert wrap.placement == ASKEW
+    assert (whole.markers[0].name, whole.markers[0].body) == ("dog_knee", "dog_shank1")
     assert [x.name for x in whole.contact_points] == [f"dog_{x.name}" for x in second.contact_points]
     assert {f.name for f in fields(kt.Mechanism)} == {
         *("name", "links", "gravity", "loops", "contact_points"),
-        *("springs", "frames", "actuators", "states", "floor", "muscles", "wraps"),
+        *("springs", "frames", "actuators", "states", "floor", "muscles", "wraps", "markers"),
     }, "a new part of mechanisms: does join keep it?"
 
 

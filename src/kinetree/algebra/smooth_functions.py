@@ -54,7 +54,7 @@ class FunctionTable:
 
     def pieces(self, x: Array) -> NDArray[np.int64]:
         """The piece of each function that x (..., functions) lies on."""
-        return np.asarray((x[..., None] >= self.breaks).sum(axis=-1), dtype=np.int64)
+        return np.asarray((np.real(x)[..., None] >= self.breaks).sum(axis=-1), dtype=np.int64)
 
     @classmethod
     def stacked(cls, tables: Sequence[FunctionTable]) -> FunctionTable:
@@ -83,7 +83,11 @@ def horner(coefficients: Array, x: Array, order: int = 0) -> Array:
 
 @runtime_checkable
 class SmoothFunction(Protocol):
-    """A function of one coordinate: `Polynomial`, `CubicSpline`, `PiecewiseLinear`, `Scaled`, `Composed`."""
+    """A function of one coordinate: `Polynomial`, `CubicSpline`, `PiecewiseLinear`, `Scaled`, `Composed`.
+
+    >>> isinstance(Polynomial((0.0, 2.0)), SmoothFunction)
+    True
+    """
 
     @property
     def table(self) -> FunctionTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.shown import Shown
 from kinetree.dynamics.axis_motion import AxisMotion, at_origin, axis_motion, crossed, screws
-from kinetree.dynamics.coupling import axis_state
+from kinetree.dynamics.checks import given
+from kinetree.dynamics.coupling import Bends, on_axes
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import Tree
+from kinetree.model.tree import Coupling, Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +66,8 @@ def point_motion_derivatives(
     carrier, place = expect_mechanism(mechanism).place_of(body)
     tree = mechanism.tree
     at = place.rotation @ vector(point, 3, "point") + place.position
-    state = np.broadcast_arrays(*axis_state(mechanism, tree, q, qd, qdd))
+    given_state = [given(mechanism, x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
+    state = np.broadcast_arrays(*on_axes(tree, *given_state))
     motion = axis_motion(tree, *state)
     if carrier == WORLD:
         none = [np.zeros((*motion.position.shape[:-2], 6, mechanism.n_dof)) for _ in range(4)]
@@ -74,11 +77,22 @@ def point_motion_derivatives(
     found = _of_point(
         tree, motion, int(tree.body_axis[k]), tree.body_rotation[k] @ at + tree.body_position[k]
     )
-    if tree.coupling is None:
-        return found
-    G = tree.coupling.matrix
-    slopes = ("jacobian", "dvelocity_dq", "dacceleration_dq", "dacceleration_dqd")
-    return replace(found, **{name: getattr(found, name) @ G for name in slopes})
+    return found if tree.coupling is None else _by_coordinates(tree.coupling, found, given_state)
+
+
+def _by_coordinates(coupling: Coupling, found: PointMotion, state: Sequence[Array]) -> PointMotion:
+    """Derivatives by the coordinates, from those by all axes of a tree with mimic joints."""
+    bends = Bends(coupling, *np.broadcast_arrays(*state))
+    none = np.zeros_like(found.jacobian)
+    velocity = bends.slopes(np.stack([found.dvelocity_dq, found.jacobian, none]))
+    acceleration = bends.slopes(np.stack([found.dacceleration_dq, found.dacceleration_dqd, found.jacobian]))
+    return replace(
+        found,
+        jacobian=acceleration[2],
+        dvelocity_dq=velocity[0],
+        dacceleration_dq=acceleration[0],
+        dacceleration_dqd=acceleration[1],
+    )
 
 
 def _of_point(tree: Tree, motion: AxisMotion, end: int, at: Array) -> PointMotion:

@@ -18,7 +18,7 @@ from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 
 Place = tuple[int | str, ...]  # keys and indices from the top of the file, as pydantic gives them
-MUSCULAR = ("muscle", "wrap")
+MUSCULAR = ("muscle", "wrap", "marker")
 ARRAYS = {
     key: tuple(key.split("."))
     for key in (
@@ -36,7 +36,7 @@ ARRAYS = {
     )
 }
 MENTIONED = re.compile(
-    r"(?P<key>body|joint|loop|spring|contact point|frame|actuator|state|muscle|wrap) '(?P<name>.*?)'"
+    r"(?P<key>body|joint|loop|spring|contact point|frame|actuator|state|muscle|wrap|marker) '(?P<name>.*?)'"
     r"|DH row (?P<row>\d+)"
     r"|more than one (?P<repeated>[a-z ]+) is called '(?P<twice>.*)'; |cycle: (?P<first>.*?) -> "
 )

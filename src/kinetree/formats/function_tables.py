@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import Field
-
 from kinetree.algebra.smooth_functions import (
-    ENDS,
     Composed,
     CubicSpline,
     PiecewiseLinear,
@@ -17,34 +14,7 @@ from kinetree.algebra.smooth_functions import (
     SmoothFunction,
 )
 from kinetree.errors import FileError, unknown_name
-from kinetree.formats.file_values import Number
-from kinetree.formats.schema_parts import Table
-
-KINDS = {
-    "polynomial": ("coefficients",),
-    "cubic_spline": ("x", "y"),
-    "piecewise_linear": ("x", "y"),
-    "scaled": ("function", "factor"),
-    "composed": ("outer", "inner"),
-}
-
-
-class FunctionTable(Table):
-    """A smooth function of one coordinate."""
-
-    kind: str = Field(description="What it is made of.", json_schema_extra={"enum": list(KINDS)})
-    coefficients: list[Number] | None = Field(
-        None, description="Coefficients of a polynomial, lowest power first (rad or m)."
-    )
-    x: list[Number] | None = Field(None, description="Ascending points of a spline or of lines (rad or m).")
-    y: list[Number] | None = Field(None, description="Values at these points (rad or m).")
-    ends: str | None = Field(
-        None, description="Ends of a spline; default cubic.", json_schema_extra={"enum": list(ENDS)}
-    )
-    factor: Number | None = Field(None, description="Factor of a scaled function (no unit).")
-    function: FunctionTable | None = Field(None, description="The function that is scaled.")
-    outer: FunctionTable | None = Field(None, description="The outer one of two functions.")
-    inner: FunctionTable | None = Field(None, description="The inner one of two functions.")
+from kinetree.formats.schema_parts import FUNCTIONS, FunctionTable
 
 
 def function_of(table: FunctionTable) -> SmoothFunction:
@@ -53,9 +23,9 @@ def function_of(table: FunctionTable) -> SmoothFunction:
     >>> function_of(FunctionTable(kind="polynomial", coefficients=[0.0, 2.0])).at(3.0).tolist()
     6.0
     """
-    if table.kind not in KINDS:
-        raise FileError(unknown_name("kind of function", table.kind, KINDS))
-    needed = KINDS[table.kind]
+    if table.kind not in FUNCTIONS:
+        raise FileError(unknown_name("kind of function", table.kind, FUNCTIONS))
+    needed = FUNCTIONS[table.kind]
     allowed = (*needed, "kind", *(["ends"] if table.kind == "cubic_spline" else []))
     for key in needed:
         if getattr(table, key) is None:

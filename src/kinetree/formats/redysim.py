@@ -21,10 +21,12 @@ from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.regular_file import read_text
 from kinetree.model.body import WORLD
 from kinetree.model.dh import from_dh
+from kinetree.model.joint_kind import FIXED, REVOLUTE
+from kinetree.model.joint_kind import KINDS as ALL
 from kinetree.model.mechanism import Mechanism
 
 Tables = dict[str, dict[str, Any]]
-KINDS = {0: "fixed", 1: "revolute", 2: "universal", 3: "spherical", 6: "free"}  # by the variables of a joint
+KINDS = {x.n_dof: x.name for x in ALL.values() if x.sequence or x.is_turn or x.is_fixed}  # by n_j
 LENGTHS = ("alp", "a", "b", "dx", "dy", "dz", "m")
 MOMENTS = ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")
 GROUND = ("k", "odf", "vz_max", "mu", "ch")  # of floating bases
@@ -42,7 +44,7 @@ def load_redysim(path: Path, allow_unphysical: bool = False, strict: bool = Fals
     for line in unread:
         heard.note(UNREAD, f"line {line.line} ({line.why})", f"{source}, line {line.line}: {line.why}")
     table = rows.table()
-    several = sorted({row["joint"] for row in table} - {"revolute", "fixed"})
+    several = sorted({row["joint"] for row in table} - {REVOLUTE, FIXED})
     if several:
         heard.mention(ASSUMED, f"axes of {listed(several)} joints, of which n_j has the number only", source)
     if rows.is_closed:

@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from kinetree.formats.file_values import Angle, Ends, Matrix, Moment, NameOrIndex, Number, Vector
-from kinetree.formats.function_tables import FunctionTable
 from kinetree.formats.schema_parts import (
     EACH,
     GRAPH_KINDS,
@@ -24,6 +23,7 @@ from kinetree.formats.schema_parts import (
     BoxTable,
     CutKind,
     CylinderTable,
+    FunctionTable,
     GraphKind,
     JointDirections,
     JointParameters,
@@ -170,6 +170,15 @@ class FrameTable(Placed):
 
     name: str = Field(description="Name of the frame.")
     body: str = Field(description="Name of the body, or 'world'.")
+
+
+class MarkerTable(Table):
+    """A point of a body that motion capture sees."""
+
+    name: str = Field(description="Name of the marker.")
+    body: str = Field(description="Name of the body, or 'world'.")
+    at: Vector = Field(ORIGIN, description="Position in the body's frame (m).")
+    weight: Number = Field(1.0, description="How much its error counts (no unit).")
 
 
 class ActuatorTable(Table):
@@ -395,6 +404,7 @@ class MechanismTable(Table):
     spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
     contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
     frame: list[FrameTable] = Field([], description="Named frames of bodies.")
+    marker: list[MarkerTable] = Field([], description="Points of bodies that motion capture sees.")
     actuator: list[ActuatorTable] = Field([], description="Motors and servos.")
     state: list[StateTable] = Field([], description="Named states.")
     floor: FloorTable | None = Field(None, description="The floor of the scene; default none.")

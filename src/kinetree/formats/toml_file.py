@@ -26,6 +26,7 @@ from kinetree.formats.toml_parts import (
     joint_of,
     link_of,
     loop_of,
+    marker_of,
     muscle_of,
     placement_of,
     spring_of,
@@ -171,6 +172,7 @@ def _further(file: MechanismTable, origin: Origin) -> dict[str, Any]:
         "floor": floor,
         "muscles": _each(file.muscle, muscle_of, origin, "muscle"),
         "wraps": _each(file.wrap, wrap_of, origin, "wrap"),
+        "markers": _each(file.marker, marker_of, origin, "marker"),
     }
 
 

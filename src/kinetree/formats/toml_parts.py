@@ -17,7 +17,7 @@ from kinetree.algebra.rotation import rotation_to_axis, unit_axis
 from kinetree.algebra.smooth_functions import SmoothFunction
 from kinetree.errors import ModelError, listed
 from kinetree.formats.file_values import Degrees
-from kinetree.formats.function_tables import FunctionTable, function_of
+from kinetree.formats.function_tables import function_of
 from kinetree.formats.schema import (
     ActuatorTable,
     BodyTable,
@@ -30,6 +30,7 @@ from kinetree.formats.schema import (
     GraphJointTable,
     JointTable,
     LawTable,
+    MarkerTable,
     MuscleTable,
     PathPointTable,
     SpringTable,
@@ -37,7 +38,7 @@ from kinetree.formats.schema import (
     TerrainTable,
     WrapTable,
 )
-from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
+from kinetree.formats.schema_parts import FunctionTable, JointParameters, MimicTable, Placed, ShapeTable
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import Body, Shape
 from kinetree.model.contact_point import ContactPoint
@@ -48,6 +49,7 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
 from kinetree.model.joint_kind import ALL_KINDS, KINDS, REVOLUTE
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.mechanism import Link
 from kinetree.model.muscle import MovingPoint, Muscle, PathPoint, PathWrap, Wrap
 from kinetree.model.named_state import NamedState
@@ -112,6 +114,12 @@ def contact_point_of(table: ContactTable) -> ContactPoint:
 def frame_of(table: FrameTable) -> Frame:
     """A named frame of a body."""
     return Frame(table.name, table.body, placement_of(table, f"frame '{table.name}'"))
+
+
+def marker_of(table: MarkerTable) -> Marker:
+    """A point that motion capture sees."""
+    x, y, z = table.at
+    return Marker(table.name, table.body, (x, y, z), float(table.weight))
 
 
 def actuator_of(table: ActuatorTable) -> Actuator:
@@ -249,7 +257,9 @@ def joint_of(name: str, keys: JointTable | CarryingJoint | GraphJointTable, cut:
 
 def _mimic(table: MimicTable) -> Mimic:
     others = tuple((name, float(value)) for name, value in table.others.items())
-    return Mimic(table.joint, float(table.multiplier), float(table.offset), tuple(table.higher), others)
+    function = None if table.function is None else function_of(table.function)
+    numbers = float(table.multiplier), float(table.offset), tuple(table.higher)
+    return Mimic(table.joint, *numbers, others, function)
 
 
 def _exact(unit: Any, written: str | list[float] | None) -> Any:

@@ -24,6 +24,7 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, usual_value
 from kinetree.model.joint_kind import ALL_KINDS
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.muscle import MovingPoint, Muscle, PathPoint, PathWrap, Wrap
 from kinetree.model.named_state import NamedState
@@ -62,6 +63,7 @@ def mechanism_table(mechanism: Mechanism) -> Table:
         "frame": [{"name": x.name, "body": x.body, **_placement(x.placement)} for x in mechanism.frames],
         "actuator": [_actuator(x) for x in mechanism.actuators],
         "state": [_state(x) for x in mechanism.states.values()],
+        "marker": [_marker(x) for x in mechanism.markers],
         "wrap": [_wrap(x) for x in mechanism.wraps],
         "muscle": [_muscle(x) for x in mechanism.muscles],
     }
@@ -136,11 +138,12 @@ def _joint(joint: Joint, placement: Placement | None = None, cut: bool = False) 
     if joint.labels:
         table["labels"] = list(joint.labels)
     if joint.mimic is not None:
-        table["mimic"] = {
-            "joint": joint.mimic.joint,
-            "multiplier": float(joint.mimic.multiplier),
-            "offset": float(joint.mimic.offset),
-        }
+        table["mimic"] = {"joint": joint.mimic.joint}
+        if joint.mimic.function is None:
+            numbers = {"multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
+            table["mimic"] |= {key: float(value) for key, value in numbers.items()}
+        else:
+            table["mimic"]["function"] = function_table(joint.mimic.function)
         if joint.mimic.higher:
             table["mimic"]["higher"] = list(joint.mimic.higher)
         if joint.mimic.others:
@@ -228,6 +231,11 @@ def _state(state: NamedState) -> Table:
     if state.qd.any():
         table["qd"] = state.qd.tolist()
     return table if state.control is None else table | {"control": state.control.tolist()}
+
+
+def _marker(marker: Marker) -> Table:
+    weight = {} if marker.weight == 1.0 else {"weight": marker.weight}
+    return {"name": marker.name, "body": marker.body, "at": list(marker.position), **weight}
 
 
 def _wrap(wrap: Wrap) -> Table:

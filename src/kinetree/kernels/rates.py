@@ -7,7 +7,7 @@ have a number for every axis, those of mimic joints among them.
 
 from kinetree.kernels.aba import accelerate, articulate
 from kinetree.kernels.axes import WORLD, centred_world, inward, outward, place_axis, turn_axes
-from kinetree.kernels.coupled import follow_slope
+from kinetree.kernels.coupled import law_at
 from kinetree.kernels.external_load import apply_loads, tell_force, tell_load
 from kinetree.kernels.ground import (
     CONTACT,
@@ -40,7 +40,7 @@ GUARDS = FLAGS  # events of each contact point: see `kernels.ground.point_guards
 
 @lanewise
 def split_state(head, axes, y, q, qd):
-    """Positions and velocities of all axes out of a state; mimic joints follow polynomials of q_leader."""
+    """Positions and velocities of all axes out of a state; mimic joints follow functions of q_leader."""
     n, n_dof = len(q), head.n_dof[0]
     if n_dof == n:
         for i in range(n):
@@ -48,9 +48,11 @@ def split_state(head, axes, y, q, qd):
     else:
         for i in range(n):
             k = axes.dof[i]
-            c = axes.higher[i]
-            q[i] = axes.shift[i] + y[k] * (axes.ratio[i] + y[k] * (c[0] + y[k] * (c[1] + y[k] * c[2])))
-            qd[i] = follow_slope(axes, i, y[k]) * y[n_dof + k]
+            q[i] = axes.shift[i] + axes.ratio[i] * y[k]
+            qd[i] = axes.ratio[i] * y[n_dof + k]
+            if axes.piece[i] != END:
+                value, slope, _bend = law_at(axes, i, y[k])
+                q[i], qd[i] = value, slope * y[n_dof + k]
             a = axes.more[i]
             while a != END:
                 q[i] = q[i] + axes.ratio[a] * y[axes.dof[a]]

@@ -18,6 +18,7 @@ from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.mechanism import EARTH, Link, Mechanism
 from kinetree.model.muscle import Muscle, Wrap
 from kinetree.model.named_state import NamedState, NamedStates
@@ -79,6 +80,7 @@ class Builder:
         self._floor: Floor | None = None
         self._muscles: list[Muscle] = []
         self._wraps: list[Wrap] = []
+        self._markers: list[Marker] = []
 
     def build(self) -> Mechanism:
         """The finished mechanism."""
@@ -97,6 +99,7 @@ class Builder:
             self._floor,
             tuple(self._muscles),
             tuple(self._wraps),
+            tuple(self._markers),
         )
 
     def actuator(self, actuator: Actuator) -> None:
@@ -113,6 +116,11 @@ class Builder:
         """Add a surface of a body that muscles wrap around."""
         expect(wrap, Wrap, "wrap", "a Wrap, such as Wrap(name, body, 'cylinder', radii=0.02)")
         self._wraps.append(wrap)
+
+    def marker(self, marker: Marker) -> None:
+        """Add a point that motion capture sees."""
+        expect(marker, Marker, "marker", "a Marker, such as Marker(name, body, position)")
+        self._markers.append(marker)
 
     def state(self, name: str, q: ArrayLike, qd: ArrayLike = (), control: ArrayLike | None = None) -> None:
         """Name a state: positions (n_dof,), velocities (at rest unless given), controls of the actuators."""

@@ -15,6 +15,7 @@ from kinetree.model.frame import Frame
 from kinetree.model.inertia import LONGEST
 from kinetree.model.joint_kind import CUT_KINDS
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.muscle import MovingPoint, Muscle, Wrap, swallowed
 from kinetree.model.named_state import NamedState
 from kinetree.model.spring import Spring
@@ -99,6 +100,18 @@ def further_faults(
             yield f"state '{state.name}' has {len(state.control)} controls for {len(actuators)} actuators"
     if floor is not None and not isinstance(floor, Floor):
         yield f"floor must be a Floor, got {floor!r}"
+
+
+def marker_faults(links: Sequence[Link], markers: Sequence[Marker] = ()) -> Iterator[str]:
+    """What is wrong with markers together with the bodies that they name."""
+    for marker in markers:
+        if not isinstance(marker, Marker):
+            yield f"markers of a mechanism must be Markers, got {marker!r}"
+            return
+    yield from _repeated([marker.name for marker in markers], "marker")
+    places = dict.fromkeys((WORLD, *(link.body.name for link in links)))
+    for marker in markers:
+        yield from _unattached(f"marker '{marker.name}'", (marker.body,), places)
 
 
 def muscle_faults(

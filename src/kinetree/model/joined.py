@@ -16,6 +16,7 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.frame import Frame
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
+from kinetree.model.marker import carried_marker
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.muscle import carried_muscle, carried_wrap, prefixed_muscle
 from kinetree.model.named_state import NamedState, NamedStates
@@ -39,7 +40,7 @@ def join(
     goes with it. ``joint`` carries it. Without one, a second that floats is welded to a body and floats on
     in the world, and one that does not float hangs there by its own joints. ``prefix`` goes before all
     names of the second. ``loops`` tie bodies of both together, by their names in the whole. Contact points,
-    springs, actuators, muscles and frames are those of both; a named state has zero positions for a
+    springs, actuators, muscles, markers and frames are those of both; a named state has zero positions for a
     mechanism that does not know it. The floor is that of the first that has one.
 
     >>> import kinetree as kt
@@ -112,6 +113,7 @@ def _check(first: Mechanism, second: Mechanism, prefix: str) -> None:
         ("actuator", _names(first.actuators), _names(second.actuators)),
         ("muscle", _names(first.muscles), _names(second.muscles)),
         ("wrap", _names(first.wraps), _names(second.wraps)),
+        ("marker", _names(first.markers), _names(second.markers)),
     ):
         shared = [name for name in theirs if prefix + name in mine]
         if shared:
@@ -173,6 +175,7 @@ def _prefixed(mechanism: Mechanism, prefix: str) -> Mechanism:
         ),
         muscles=tuple(prefixed_muscle(x, prefix, body) for x in mechanism.muscles),
         wraps=tuple(replace(x, name=prefix + x.name, body=body(x.body)) for x in mechanism.wraps),
+        markers=tuple(replace(x, name=prefix + x.name, body=body(x.body)) for x in mechanism.markers),
     )
 
 
@@ -189,6 +192,7 @@ def _placed(
         "actuators": mechanism.actuators,
         "muscles": tuple(carried_muscle(x, {WORLD: ground}) for x in mechanism.muscles),
         "wraps": tuple(carried_wrap(x, {WORLD: ground}) for x in mechanism.wraps),
+        "markers": tuple(carried_marker(x, {WORLD: ground}) for x in mechanism.markers),
         "floor": mechanism.floor if ground == (WORLD, Placement()) else None,
     }
 

@@ -17,12 +17,13 @@ from kinetree.errors import InputError, ModelError, counted, listed, shown, unkn
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape, checked_name
 from kinetree.model.contact_point import ContactPoint
-from kinetree.model.faults import faults, further_faults, muscle_faults
+from kinetree.model.faults import faults, further_faults, marker_faults, muscle_faults
 from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.modules import Module, automatic_modules, checked_modules
 from kinetree.model.muscle import Muscle, Wrap
 from kinetree.model.named_state import NamedStates
@@ -30,7 +31,7 @@ from kinetree.model.spring import Spring
 from kinetree.model.tree import Flags, Tree, compile_tree
 
 EARTH = (0.0, 0.0, -9.81)
-LISTS = ("links", "loops", "contact_points", "springs", "frames", "actuators", "muscles", "wraps")
+LISTS = ("links", "loops", "contact_points", "springs", "frames", "actuators", "muscles", "wraps", "markers")
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class Mechanism:
     """A tree of bodies and joints, with loops, contact points and springs; see :class:`kinetree.Builder`.
 
     It also has ``frames`` (named frames of bodies), ``actuators``, ``states`` (named poses,
-    ``mechanism.states["home"].q``), ``muscles`` with the ``wraps`` that they wrap around, and the ``floor``
-    of its scene, if it has one.
+    ``mechanism.states["home"].q``), ``muscles`` with the ``wraps`` that they wrap around, ``markers`` that
+    motion capture sees, and the ``floor`` of its scene, if it has one.
 
     Links may come in any order; they are kept in that order except that parents go before their children.
     ``q`` lists the joints' coordinates in this order. ``gravity`` (3,) is the gravitational acceleration in
@@ -89,6 +90,7 @@ class Mechanism:
     floor: Floor | None = None
     muscles: tuple[Muscle, ...] = ()
     wraps: tuple[Wrap, ...] = ()
+    markers: tuple[Marker, ...] = ()
 
     def __post_init__(self) -> None:
         checked_name(self.name, "a mechanism")
@@ -106,6 +108,8 @@ class Mechanism:
         for fault in further_faults(self.links, self.frames, self.actuators, tuple(states), self.floor):
             raise ModelError(fault)
         for fault in muscle_faults(self.links, self.muscles, self.wraps):
+            raise ModelError(fault)
+        for fault in marker_faults(self.links, self.markers):
             raise ModelError(fault)
         object.__setattr__(self, "links", _parents_first(self.links))
 
@@ -392,7 +396,7 @@ class Mechanism:
             == (other.name, other.links, other.loops, other.contact_points, other.springs)
             and (self.frames, self.actuators, self.states, self.floor)
             == (other.frames, other.actuators, other.states, other.floor)
-            and (self.muscles, self.wraps) == (other.muscles, other.wraps)
+            and (self.muscles, self.wraps, self.markers) == (other.muscles, other.wraps, other.markers)
             and np.array_equal(self.gravity, other.gravity)
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array, number, vector
-from kinetree.algebra.placement import Placement
+from kinetree.algebra.placement import Placement, Places
 from kinetree.algebra.smooth_functions import SmoothFunction
 from kinetree.errors import ModelError, shown, unknown_name
 from kinetree.model.body import checked_name
@@ -389,9 +389,6 @@ def swallowed(muscle: Muscle, wraps: Mapping[str, Wrap]) -> str | None:
         if len(places) == len(points) and wrap.encloses(np.array(places)).all():
             return wrap.name
     return None
-
-
-Places = Mapping[str, tuple[str, Placement]]  # the body that carries a body now, and its frame in that one's
 
 
 def carried_muscle(muscle: Muscle, places: Places) -> Muscle:

@@ -18,6 +18,7 @@ from kinetree.model.body import WORLD, Body
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.joint import PARAMETERS, Joint, axis_labels
 from kinetree.model.joint_kind import KINDS, ONE_AXIS
+from kinetree.model.marker import carried_marker
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.muscle import carried_muscle, carried_wrap
 from kinetree.model.named_state import NamedStates
@@ -73,6 +74,7 @@ def rooted_at(
         links=tuple(links),
         muscles=tuple(carried_muscle(muscle, moved) for muscle in mechanism.muscles),
         wraps=tuple(carried_wrap(wrap, moved) for wrap in mechanism.wraps),
+        markers=tuple(carried_marker(marker, moved) for marker in mechanism.markers),
         loops=loops,
         contact_points=points,
         springs=springs,

@@ -15,6 +15,7 @@ from kinetree.errors import InputError, texts, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.joint_kind import FIXED
+from kinetree.model.marker import carried_marker
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.muscle import carried_muscle, carried_wrap, held_muscle
 from kinetree.model.named_state import NamedStates
@@ -160,6 +161,7 @@ def fused(mechanism: Mechanism) -> Mechanism:
         frames=tuple(frames),
         muscles=tuple(carried_muscle(muscle, place) for muscle in mechanism.muscles),
         wraps=tuple(carried_wrap(wrap, place) for wrap in mechanism.wraps),
+        markers=tuple(carried_marker(marker, place) for marker in mechanism.markers),
     )
 
 

@@ -347,7 +347,7 @@ def _sections(parts: ContextParts) -> dict[str, Any]:
         "log": lanes * n * parts.n_log,
         "powers": 2 * lanes,
         "applied": 2 * lanes,
-        "reduced": lanes * parts.tree.n_dof * (parts.tree.n_dof + 1) if parts.tree.n_dof < n else 0,
+        "reduced": lanes * (parts.tree.n_dof * (parts.tree.n_dof + 1) + 2 * n) if parts.tree.n_dof < n else 0,
         **_slope_sections(parts),
     }
 
