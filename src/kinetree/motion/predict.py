@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.engine.code import piece
 from kinetree.engine.companion import compile_ahead
-from kinetree.errors import AssemblyError, InputError, shown
+from kinetree.errors import AssemblyError, InputError, must_be, shown
 from kinetree.formats.regular_file import PathLike
 from kinetree.motion.compiled import assembly, condensed
 from kinetree.motion.options import BETWEEN_SAMPLES, Search
@@ -257,7 +257,6 @@ def _first_start(problem: Problem, start: Given) -> Start:
         return Start(program.reduced(result_motion(problem, start)))
     if not isinstance(start, tuple) or len(start) != 2:
         raise InputError(
-            f"start must be an earlier prediction or result, (times, positions) or 'random', "
-            f"got {shown(start)}"
+            must_be("start", "an earlier prediction or result, (times, positions) or 'random'", start)
         )
     return Start(program.reduced(given_motion(problem, *start)))
