@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 
 RATE = 1.0 / 60.0  # 1/s: Ma et al. (2009), one per minute
 MOST = 100_000  # repetitions that are looked at
@@ -131,7 +131,7 @@ def fatigue(
         _each(x, f.shape[1], name) for x, name in ((rate, "rate"), (recovery, "recovery"), (start, "start"))
     )
     if (c > 1.0).any():
-        raise InputError(f"start must be a fraction of the strength, 0 to 1, got {c.max():g}")
+        raise InputError(must_be("start", "a fraction of the strength, 0 to 1", c.max(), "g"))
     found = [c]
     for h, mean in zip(np.diff(t), (f[1:] + f[:-1]) / 2.0, strict=True):
         a = k * mean + r
@@ -188,5 +188,5 @@ def _each(value: ArrayLike, count: int, what: str) -> Array:
     if array.shape not in ((), (count,)):
         raise InputError(f"{what} must be a number or {count} of them, got shape {array.shape}")
     if (array < 0.0).any():
-        raise InputError(f"{what} must be 0 or more, got {array.min():g}")
+        raise InputError(must_be(what, "0 or more", array.min(), "g"))
     return np.array(np.broadcast_to(array, (count,)))

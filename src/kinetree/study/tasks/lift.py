@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.formats.file_values import Number
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
@@ -53,7 +53,7 @@ def prepare(work: Assignment) -> Work:
         task = Lifting(**asked)
         lifter(task).torques  # noqa: B018
         if not 0.0 <= table.rest <= 60.0:
-            raise InputError(f"rest must be from 0 to 60 s, got {table.rest:g}")
+            raise InputError(must_be("rest", "from 0 to 60 s", table.rest, "g"))
         if table.cycle is not None and table.fatigue:
             raise InputError("fatigue is for lifts by themselves, not for a cycle")
         if table.cycle is not None and table.rest:

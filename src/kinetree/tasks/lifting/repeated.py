@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.gait_data.ground import ground_variables
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
@@ -35,13 +35,13 @@ def repeat(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
 def checked_count(count: int) -> None:
     """Raise unless it is a number of repetitions."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
-        raise InputError(f"the number of repetitions must be an integer from 1 to {MOST}, got {shown(count)}")
+        raise InputError(must_be("the number of repetitions", f"an integer from 1 to {MOST}", count))
 
 
 def check_rest(rest: float) -> None:
     """Raise unless it is a time to rest."""
     if not (np.isfinite(rest) and 0.0 <= rest <= 60.0):
-        raise InputError(f"a rest between repetitions must be from 0 to 60 s, got {rest:g}")
+        raise InputError(must_be("a rest between repetitions", "from 0 to 60 s", rest, "g"))
 
 
 def joined(lifts: Sequence[Lift], rest: float) -> Result:

@@ -146,7 +146,7 @@ class Walker(PersonOnFeet):
         for key in task.strength:
             if not any(_begins(name, key) for name in self.joints):
                 known = sorted({*(_base(name) for name in self.joints), *self.joints, "left", "right"})
-                raise InputError(f"walking: strength: {unknown_name('joint', key, known)}")
+                raise InputError(unknown_name("joint", key, known).after("walking: strength: "))
         factor = self.factors
         return {
             name: (float(factor[name] * found[name][0]), float(factor[name] * found[name][1]))
