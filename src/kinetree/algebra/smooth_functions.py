@@ -83,7 +83,11 @@ def horner(coefficients: Array, x: Array, order: int = 0) -> Array:
 
 @runtime_checkable
 class SmoothFunction(Protocol):
-    """A function of one coordinate: `Polynomial`, `CubicSpline`, `PiecewiseLinear`, `Scaled`, `Composed`."""
+    """A function of one coordinate: `Polynomial`, `CubicSpline`, `PiecewiseLinear`, `Scaled`, `Composed`.
+
+    >>> isinstance(Polynomial((0.0, 2.0)), SmoothFunction)
+    True
+    """
 
     @property
     def table(self) -> FunctionTable:

@@ -62,6 +62,15 @@ def _kind_alone(value: object) -> object:
     return {"kind": value} if isinstance(value, str) else value
 
 
+class CarryingJoint(JointParameters, JointDirections):
+    """The joint that carries an included mechanism."""
+
+    name: str | None = Field(None, description="Name of the joint; default the prefix and 'mount'.")
+    labels: list[str] | None = Field(
+        None, description="Names of its degrees of freedom, appended to the joint's name after a dot."
+    )
+
+
 class _OrKind:
     """Offers the kind alone besides the table."""
 
@@ -245,6 +254,22 @@ class SpringTable(Table):
     )
 
 
+class IncludeTable(Placed):
+    """Another mechanism that is part of this one, with all that it has."""
+
+    mechanism: str = Field(
+        description="A mechanism file, with a path relative to this one, or the name of one of the zoo."
+    )
+    prefix: str = Field("", description='What goes before its names, such as "left_"; default nothing.')
+    on: str = Field(
+        WORLD, description="Body or frame of those included before that it is placed on; default the world."
+    )
+    joint: Annotated[CarryingJoint, BeforeValidator(_kind_alone), _OrKind()] | None = Field(
+        None,
+        description="Joint that carries it; default its own joints, or a weld if it floats and is on a body.",
+    )
+
+
 class WrapTable(Placed):
     """A surface of a body that muscles wrap around."""
 
@@ -372,6 +397,7 @@ class MechanismTable(Table):
     gravity: Vector = Field(
         list(EARTH), description="Gravitational acceleration in the world (m/s^2); default z up on Earth."
     )
+    include: list[IncludeTable] = Field([], description="Mechanisms that are parts of this one.")
     body: list[BodyTable] = Field([], description="Bodies, each with the joint to its parent.")
     dh: DhTable | None = Field(None, description="DH table, instead of bodies.")
     loop: list[LoopTable] = Field([], description="Cut joints that close loops.")

@@ -21,6 +21,7 @@ from kinetree.formats.function_tables import function_of
 from kinetree.formats.schema import (
     ActuatorTable,
     BodyTable,
+    CarryingJoint,
     ContactTable,
     DhRowTable,
     FloorTable,
@@ -236,12 +237,12 @@ def inertia_of(table: GraphBodyTable) -> Inertia:
     return Inertia(**given, allow_unphysical=table.allow_unphysical)
 
 
-def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -> Joint:
+def joint_of(name: str, keys: JointTable | CarryingJoint | GraphJointTable, cut: bool = False) -> Joint:
     """A joint with its axes exactly as they are written."""
     _check_degrees(keys.kind, keys)
     mimic = None if keys.mimic is None else _mimic(keys.mimic)
     given = {key: getattr(keys, key) for key in PARAMETERS if getattr(keys, key) is not None}
-    labels = (keys.labels or ()) if isinstance(keys, JointTable) else ()
+    labels = () if isinstance(keys, GraphJointTable) else (keys.labels or ())
     joint = Joint.of_kind(
         name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, keys.driven, cut, labels, **given
     )

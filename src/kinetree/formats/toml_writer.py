@@ -290,6 +290,17 @@ def _same_bits(a: Any, b: Any) -> bool:
 # ---- tables as text -------------------------------------------------------------------------------------
 
 
+def tables_text(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Tables under their headers, such as those of a study, as TOML text.
+
+    >>> print(tables_text({"study": {"task": "simulate", "duration": 1.0}}), end="")
+    [study]
+    task = "simulate"
+    duration = 1
+    """
+    return "\n\n".join("\n".join([f"[{key}]", *_lines(table)]) for key, table in tables.items()) + "\n"
+
+
 def _block(key: str, table: Table) -> str:
     """One [[key]] table; a table inside it that does not fit on a line follows under its own header."""
     apart = {k: v for k, v in table.items() if isinstance(v, dict) and len(f"{k} = {_value(v)}") > WIDTH}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.algebra.arrays import number, vector
-from kinetree.algebra.placement import Placement
+from kinetree.algebra.placement import Places
 from kinetree.errors import ModelError
 from kinetree.model.body import checked_name
 from kinetree.model.inertia import LARGEST
-
-Places = Mapping[str, tuple[str, Placement]]  # the body that carries a body now, and its frame in that one's
 
 
 @dataclass(frozen=True)

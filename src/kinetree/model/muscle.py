@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import pi
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array, number, vector
-from kinetree.algebra.placement import Placement
+from kinetree.algebra.placement import Placement, Places
 from kinetree.algebra.smooth_functions import SmoothFunction
 from kinetree.errors import ModelError, shown, unknown_name
 from kinetree.model.body import checked_name
@@ -391,9 +391,6 @@ def swallowed(muscle: Muscle, wraps: Mapping[str, Wrap]) -> str | None:
     return None
 
 
-Places = Mapping[str, tuple[str, Placement]]  # the body that carries a body now, and its frame in that one's
-
-
 def carried_muscle(muscle: Muscle, places: Places) -> Muscle:
     """The muscle with its points on the bodies that carry theirs now."""
 
@@ -411,6 +408,23 @@ def carried_wrap(wrap: Wrap, places: Places) -> Wrap:
     """The wrap on the body that carries its body now."""
     body, frame = places.get(wrap.body, (wrap.body, Placement()))
     return replace(wrap, body=body, placement=frame @ wrap.placement)
+
+
+def prefixed_muscle(muscle: Muscle, prefix: str, body: Callable[[str], str]) -> Muscle:
+    """The muscle with a prefix before its name and those of joints and wraps; ``body`` renames bodies."""
+
+    def joint(name: str | None) -> str | None:
+        return None if name is None else prefix + name
+
+    path: list[PathPoint | MovingPoint] = []
+    for point in muscle.path:
+        if isinstance(point, MovingPoint):
+            a, b, c = (joint(name) for name in point.coordinates)
+            path.append(replace(point, body=body(point.body), coordinates=(a, b, c)))
+        else:
+            path.append(replace(point, body=body(point.body), coordinate=joint(point.coordinate)))
+    wraps = tuple(replace(use, wrap=prefix + use.wrap) for use in muscle.wraps)
+    return replace(muscle, name=prefix + muscle.name, path=tuple(path), wraps=wraps)
 
 
 def held_muscle(muscle: Muscle, held: Mapping[str, float]) -> Muscle:

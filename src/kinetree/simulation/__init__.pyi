@@ -13,6 +13,7 @@ from .settings import Stops as Stops
 from .settings import Trigger as Trigger
 from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator
+from .step_derivatives import StepDerivatives as StepDerivatives
 from .step_pairs import BodyPair as BodyPair
 from .step_pairs import body_pairs as body_pairs
 from .stepper import StepAudit as StepAudit

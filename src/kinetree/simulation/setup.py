@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.engine.specialized import MOTION, made_for
 from kinetree.errors import InputError, shown
 from kinetree.kernels.ground import POINT
 from kinetree.kernels.layout import layout_rows
@@ -72,9 +73,9 @@ def new_system(
             f"baumgarte = {options.baumgarte:g} 1/s closes loops, and mechanism '{mechanism.name}' has none"
         )
     names = around.ground.contact_names(mechanism) if around.ground is not None else ()
-    parts = context_parts(mechanism, law, around, options)
-    parts.varied = varied
-    system = System(mechanism, parts, law.constant, law, events, names, lanes)
+    parts = context_parts(mechanism, law, around, options, varied)
+    parts.lanes = lanes
+    system = System(mechanism, parts, law.constant, law, events, names)
     system.loads = around.loads
     return system
 
@@ -89,20 +90,27 @@ def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
             raise InputError(f"events must be a list of Trigger, got {shown(event)} in it")
 
 
+def _made_motion(mechanism: Mechanism, law: Law, varied: bool) -> list[Component]:
+    """What finds accelerations by code that was made for the mechanism, if there is any that serves."""
+    tree = mechanism.tree
+    made = made_for(MOTION, tree)
+    if made is None or mechanism.loops or tree.coupling is not None or law.prescribed is not None:
+        return []
+    from kinetree.simulation.compiled.made_motion import VARIED, MadeMotion
+
+    return [MadeMotion(made)] if not varied or set(made.columns) >= VARIED else []
+
+
 def components(
-    mechanism: Mechanism,
-    law: Law,
-    stops: Stops | None = None,
-    slow: float = 1e-3,
-    baumgarte: float | None = None,
+    mechanism: Mechanism, law: Law, around: Surroundings, options: Options
 ) -> tuple[Component, ...]:
     """What acts beside mechanism, built-in law, ground and stops."""
     found: list[Component] = []
     if mechanism.loops:
         from kinetree.simulation.loops import closed_loops
 
-        found.append(closed_loops(mechanism, baumgarte, is_led=law.prescribed is not None))
-        forces = _cut_joint_forces(mechanism, law, stops, slow)
+        found.append(closed_loops(mechanism, options.baumgarte, is_led=law.prescribed is not None))
+        forces = _cut_joint_forces(mechanism, law, around.stops, options.friction_speed)
         found += forces
         if law.cut is not None and law.cut.is_python:
             found.append(PythonCutLaw(law.cut, forces[0], len(found) - 1))
@@ -160,6 +168,7 @@ def context_parts(
     law: Law,
     around: Surroundings,
     options: Options,
+    varied: bool = False,
 ) -> ContextParts:
     """All that a simulation reads, as rows for compiled code."""
     tree, parts = mechanism.tree, _of_axes(mechanism, law.parts)
@@ -194,7 +203,8 @@ def context_parts(
         calm=CALM * options.atol,
         rtol=options.rtol,
         stiff=options.method not in ("dop853", "dopri5"),
-        components=components(mechanism, law, around.stops, options.friction_speed, options.baumgarte),
+        components=(*_made_motion(mechanism, law, varied), *components(mechanism, law, around, options)),
+        varied=varied,
         **more,
     )
 

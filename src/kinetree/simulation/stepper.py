@@ -19,7 +19,7 @@ from kinetree.errors import InputError, SingularityError, shown
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
-from kinetree.simulation.compiled.code import step_states
+from kinetree.simulation.compiled.code import step_derivatives, step_states
 from kinetree.simulation.compiled.step_memory import (
     CAUSE,
     DEPTH,
@@ -32,8 +32,10 @@ from kinetree.simulation.compiled.step_memory import (
 )
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import FAR, Doors
+from kinetree.simulation.step_derivatives import StepDerivatives, first_half, read_derivatives
 from kinetree.simulation.step_inputs import (
     CAUSES,
+    check_differentiable,
     check_kinds,
     check_saved,
     check_supported,
@@ -174,6 +176,7 @@ class Stepper:
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._friction[:count, 0] = factors(friction, count)
         self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
+        self._slopes: Ranges | None = None
         self._angles = np.zeros((count, n))  # coordinates of all axes near which those shown are
         self._marks = np.zeros((count, len(tables.balls), 4))  # quaternions there
         self._fresh, self._now, self._seen = False, self._angles, (self._angles, self._angles)
@@ -363,6 +366,37 @@ class Stepper:
             self._outside()
         return self._doors.torques(x, tau, self._now)
 
+    def step_derivatives(
+        self, torque: Coordinates | None = None, *, target: Coordinates | None = None
+    ) -> StepDerivatives:
+        """Advance all states by one step, as :meth:`step` does, and answer its exact derivatives.
+
+        They are those of the step's equations with the contacts that touch, stick and slide in it (implicit
+        function theorem), not of differences. Contacts with level or sloping ground, regions included.
+        """
+        check_differentiable(self._tables, self._law)
+        count, tables = self.batch or 1, self._tables
+        tau = self._none if torque is None else self._per_state(torque, "torque", count)
+        aim = None if target is None else self._per_state(target, "target", count)
+        n, rows, parts = tables.tree.n, len(self._state), tables.parts
+        check_room((rows, 6 * n * n), what=f"derivatives of {rows} states")
+        if aim is not None:
+            self._set_target(aim)
+        if self._law.motion is not None:
+            self._ask_law(tau)
+        else:
+            self._set_torque(tau)
+        mid = first_half(tables, self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]])
+        found = np.zeros((rows, 1)), np.empty((rows, 4 * n * n)), np.empty((rows, 2 * n * n))
+        if self._slopes is None:
+            self._slopes = Ranges(step_derivatives(), np.zeros(1), lambda: tables.memory(slopes=True), LANES)
+        arrays = self._state, self._torque, self._target, self._gains, self._friction, *found
+        self._slopes.fill(arrays, rows, 6 * n * n * rows, self.threads, (0, 0, 0))
+        self._moved()
+        pull = self._doors.pull_by_target(mid, self._target[:count], self._gains[:count, :n])
+        slopes = read_derivatives(tables, [part[:count] for part in found], self._audit[:count], pull)
+        return slopes if self.batch is not None else slopes.one()
+
     # ---- what is seen ----------------------------------------------------------------------------------
     @property
     def q(self) -> Array:
@@ -489,6 +523,10 @@ class Stepper:
         arrays = self._state, self._torque, self._target, self._gains, self._friction
         numbers_moved = self._state.size * max(times, 1)
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
+        self._moved()
+
+    def _moved(self) -> None:
+        """What is shown is old; angles follow those that have turned far."""
         self._fresh = False
         if self._follows and (self._balls is None or any(abs(u.dot(m)) < FAR for u, m in self._balls)):
             x = self._state[: self.batch or 1, self._tables.parts["state_q"]]

@@ -30,8 +30,9 @@ class PathTables:
     """The paths of all muscles of a mechanism as arrays, in the frames of the axes; -1 becomes the world, n.
 
     Point y of muscle i, start[i] <= y < start[i + 1], is on ``axis`` at ``local``; it is active while the
-    coordinate of axis ``gate`` is within ``condition``; ``mover`` is its row in ``laws`` (moving, 3, 2), function
-    and axis for each direction, and in ``law_frame``. Muscle i uses the wraps used[i] to used[i + 1].
+    coordinate of axis ``gate`` is within ``condition``; ``mover`` is its row in ``laws`` (moving, 3, 2),
+    function and axis for each direction, and in ``law_frame``. Muscle i uses the wraps used[i] to used[i +
+    1].
     """
 
     names: tuple[str, ...]
@@ -147,7 +148,9 @@ class _Rows:
         )
         names = tuple(x.name for x in muscles)
         wraps = tuple(wrap.name for wrap, _ in self.uses)
-        return PathTables(names, fixed, _pairs(self.tree, self._together()), max(lengths, default=2), wraps, gates)
+        return PathTables(
+            names, fixed, _pairs(self.tree, self._together()), max(lengths, default=2), wraps, gates
+        )
 
     def _wraps(self) -> tuple[Any, ...]:
         """kinds, axes, sides (axis, sign), ranges of points, radii with the half length, frames."""
@@ -157,13 +160,23 @@ class _Rows:
             seen = frame @ wrap.placement
             kinds.append(list(RADII).index(wrap.shape))
             axes.append(axis)
-            sides.append((-1, 1) if wrap.side is None else ("xyz".index(wrap.side[1]), 1 if wrap.side[0] == "+" else -1))
+            sides.append(
+                (-1, 1)
+                if wrap.side is None
+                else ("xyz".index(wrap.side[1]), 1 if wrap.side[0] == "+" else -1)
+            )
             ranges.append((span.start, span.stop - 1))
             half = FAR if wrap.length is None else 0.5 * wrap.length
             radii.append([*wrap.radii, *[0.0] * (3 - len(wrap.radii)), half])
             frames.append(np.vstack([seen.rotation, seen.position]))
         shaped = _integers(sides).reshape(-1, 2), _integers(ranges).reshape(-1, 2)
-        return (_integers(kinds), _integers(axes), *shaped, _floats(radii, (-1, 4)), _floats(frames, (-1, 4, 3)))
+        return (
+            _integers(kinds),
+            _integers(axes),
+            *shaped,
+            _floats(radii, (-1, 4)),
+            _floats(frames, (-1, 4, 3)),
+        )
 
     def _together(self) -> set[tuple[int, int]]:
         """Axes that straight pieces may go between."""
@@ -176,7 +189,7 @@ class _Rows:
 
 
 def _pairs(tree: Tree, together: set[tuple[int, int]]) -> tuple[Any, ...]:
-    """For pairs of axes those that move one of them only: number (n + 1, n + 1), and start, axis, sign of each."""
+    """For pairs of axes those that move one of them only: number (n + 1, n + 1), start, axis, sign."""
     number = np.zeros((tree.n + 1, tree.n + 1), dtype=np.int64)
     start, axis, sign = [0, 0], [], []
     chains = [_chain(tree, a) for a in range(tree.n)] + [set()]
@@ -225,7 +238,19 @@ def path_geometry(mechanism: Mechanism, q: Array) -> PathGeometry:
     L, A, state = np.empty((m, k)), np.empty((m, k, count)), np.empty((m, k), dtype=np.int64)
     run = compiled("paths")
     memory = (*_memory(tables), np.empty(tree.n))
-    run(rotation, position, np.ascontiguousarray(axes), *tables.fixed, *tables.pairs, spread, slope, *memory, L, A, state)
+    run(
+        rotation,
+        position,
+        np.ascontiguousarray(axes),
+        *tables.fixed,
+        *tables.pairs,
+        spread,
+        slope,
+        *memory,
+        L,
+        A,
+        state,
+    )
     return PathGeometry(L, A if G is None else A @ G, state)
 
 
@@ -248,7 +273,7 @@ def _memory(tables: PathTables) -> tuple[Any, ...]:
 
 
 def polylines(mechanism: Mechanism, q: Array) -> list[tuple[Array, Integers]]:
-    """For each muscle at one pose q (n_dof,) the points of its path (n, 3) and the number of their wraps, -1: none."""
+    """The points of each path at one pose q (n_dof,), (n, 3), and the numbers of their wraps, -1: none."""
     tree, tables = mechanism.tree, path_tables(mechanism)
     axes = np.ascontiguousarray((q if tree.coupling is None else tree.coupling.at(q))[None])
     rotation, position = axis_poses(tree, axes)
@@ -260,8 +285,24 @@ def polylines(mechanism: Mechanism, q: Array) -> list[tuple[Array, Integers]]:
     return [(out[i, :n], owner[i, :n]) for i, n in enumerate(count)]
 
 
+def axis_wrenches(mechanism: Mechanism, q: Array, force: Array) -> tuple[Array, Array]:
+    """What muscles that pull with forces (m, k) do to the axes and the world, (m, n + 1, 6) in world axes.
+
+    Moments are about the origins of the axes, (m, n + 1, 3), which are returned, too.
+    """
+    tree, tables = mechanism.tree, path_tables(mechanism)
+    axes = np.ascontiguousarray(q if tree.coupling is None else tree.coupling.at(q))
+    rotation, position = axis_poses(tree, axes)
+    out = np.empty((len(q), tree.n + 1, 6))
+    run = compiled("wrenches")
+    run(rotation, position, axes, *tables.fixed, *_memory(tables), np.ascontiguousarray(force), out)
+    return out, position
+
+
 LETTERS = {  # r: (m, n + 1, 3, 3), f: floats, i: integers, b: flags, each with its number of axes
-    "paths": "r4 f3 f2 i1 i1 i1 i1 f2 f2 i3 f3 f2 f2 f3 i1 i1 i1 i2 i2 f2 f3 b1 i2 i1 i1 f1 i1 f2 f2 i2 f1 f2 f1 f2 f3 i2",
+    "paths": "r4 f3 f2 i1 i1 i1 i1 f2 f2 i3 f3 f2 f2 f3 i1 i1 i1 i2 i2 f2 f3 b1 i2 i1 i1 f1 i1 f2 f2 i2 f1 "
+    "f2 f1 f2 f3 i2",
+    "wrenches": "r4 f3 f2 i1 i1 i1 i1 f2 f2 i3 f3 f2 f2 f3 i1 i1 i1 i2 i2 f2 f3 f2 i2 f1 f2 f2 f3",
     "polylines": "r4 f3 f2 i1 i1 i1 i1 f2 f2 i3 f3 f2 f2 f3 i1 i1 i1 i2 i2 f2 f3 f2 i2 f1 f2 f3 i1 i2",
 }
 

@@ -29,6 +29,18 @@ def rates(lanes: int, models: int = 1) -> Any:
 
 
 @functools.cache
+def made_rates(lanes: int) -> Any:
+    """The C callback of `rates` for mechanisms whose accelerations are found by code made for them."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.rates import made_rates
+
+        return made_rates(lanes)
+
+    return _stored(f"made-rates-{lanes}", make)
+
+
+@functools.cache
 def forces(lanes: int) -> Any:
     """The C callback (t, y*, context*) that adds the forces of ground and loads; axes have moved before."""
 
@@ -115,6 +127,23 @@ def step_states() -> Callable[..., bool]:
         return step_states()
 
     return range_call(stored_or_made("step-states", LANES, make, __file__))
+
+
+@functools.cache
+def step_derivatives() -> Callable[..., bool]:
+    """run(unused, memory, begin, end, arrays, 0) takes one step of states and its derivatives.
+
+    The arrays are those of `step_states`, then how far contacts are from other states (batch, 1), in m/s, and
+    derivatives by the state (batch, 2 n, 2 n) and by torques (batch, 2 n, n); ``memory`` has room for them,
+    see `StepTables.memory`.
+    """
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.gradient_code import step_derivatives
+
+        return step_derivatives()
+
+    return range_call(stored_or_made("step-derivatives", LANES, make, __file__))
 
 
 @functools.cache

@@ -1,10 +1,11 @@
 """Shortest paths around ellipsoids and tori: a straight line, a geodesic of the surface, a straight line.
 
-On F(x) = 0 a geodesic x(s) obeys x' = T, T' = -(T . H T) g / |g|^2, with g and H the derivatives of F. From the
-point x0 where the path comes, tangent to the surface, it goes on for a length s; Newton's method finds x0 (two
-numbers in the tangent plane) and s so that g(x0) . (x0 - a) = 0 and that b lies ahead at its end: (b - x) has no
-part along the normal g nor along g x T. It begins at the great circle of an ellipsoid that is a sphere when
-scaled, in the plane of both points and the center, and at the tube of a torus taken as a cylinder.
+On F(x) = 0 a geodesic x(s) obeys x' = T, T' = -(T . H T) g / |g|^2, with g and H the derivatives of F. From
+the point x0 where the path comes, tangent to the surface, it goes on for a length s; Newton's method finds x0
+(two numbers in the tangent plane) and s so that g(x0) . (x0 - a) = 0 and that b lies ahead at its end: (b -
+x) has no part along the normal g nor along g x T. It begins at the great circle of an ellipsoid that is a
+sphere when scaled, in the plane of both points and the center, and at the tube of a torus taken as a
+cylinder.
 """
 
 import math
@@ -58,7 +59,7 @@ def bending(kind, x, y, z, u, v, w, A, B, C):
 
 @helper
 def shot(kind, x, y, z, u, v, w, s, A, B, C, steps):
-    """The end of a geodesic of length s and its direction there, by Runge and Kutta's method of order four."""
+    """The end of a geodesic of length s and its direction there, by Runge and Kutta's fourth order."""
     h = s / steps
     for _ in range(steps):
         a1, b1, c1 = bending(kind, x, y, z, u, v, w, A, B, C)
@@ -170,7 +171,7 @@ def refined(kind, a, b, A, B, C, s, t1, t2, J, r):
     size = A + B + abs(b[0] - a[0]) + abs(b[1] - a[1]) + abs(b[2] - a[2])
     x, y, z = onto(kind, t1[0], t1[1], t1[2], A, B, C)
     ahead = 0.0
-    for turn in range(NEWTON):
+    for _ in range(NEWTON):
         steps = min(MOST_STEPS, 6 + int(abs(s) / (STEP * least)))
         r1, r2, r3, ahead, t2[0], t2[1], t2[2] = missed(kind, a, b, x, y, z, s, A, B, C, steps)
         r[0], r[1], r[2] = r1, r2, r3
@@ -182,7 +183,9 @@ def refined(kind, a, b, A, B, C, s, t1, t2, J, r):
             for sign in range(2):
                 d = h if sign == 0 else -h
                 i, j, ds = (d if k == 0 else 0.0), (d if k == 1 else 0.0), (d if k == 2 else 0.0)
-                xx, yy, zz = onto(kind, x + i * px + j * qx, y + i * py + j * qy, z + i * pz + j * qz, A, B, C)
+                xx, yy, zz = onto(
+                    kind, x + i * px + j * qx, y + i * py + j * qy, z + i * pz + j * qz, A, B, C
+                )
                 f1, f2, f3, _, _, _, _ = missed(kind, a, b, xx, yy, zz, s + ds, A, B, C, steps)
                 if sign == 0:
                     J[0, k], J[1, k], J[2, k] = f1, f2, f3
@@ -208,7 +211,7 @@ def refined(kind, a, b, A, B, C, s, t1, t2, J, r):
 
 @helper
 def around_ellipsoid(a, b, A, B, C, axis, sign, t1, t2, J, r, c, d):
-    """The path around an ellipsoid, from that around the unit sphere which it is when scaled; c, d are room."""
+    """The path around an ellipsoid, from that around the unit sphere that it is when scaled; c, d: room."""
     c[0], c[1], c[2] = a[0] / A, a[1] / B, a[2] / C
     d[0], d[1], d[2] = b[0] / A, b[1] / B, b[2] / C
     found, _ = around_sphere(c, d, 1.0, axis, sign, t1, t2)

@@ -1,11 +1,11 @@
 """Lengths and moment arms of muscles at m poses, about all axes of a tree.
 
-A path goes through the points of a muscle that are active, straight or around wraps; of the pieces between which
-a wrap is used, the one which it makes least longer goes around it. Several wraps on one path are taken in turn,
-each between what the others leave, until the path stays as it is: then it is the shortest near there, whatever
-their order. A straight piece with direction e changes its length by e . (dx_end - dx_start); points where the
-path comes to and leaves a wrap count as fixed to it, since the path is stationary. An axis does work on a piece
-only if it moves one of its ends.
+A path goes through the points of a muscle that are active, straight or around wraps; of the pieces between
+which a wrap is used, the one which it makes least longer goes around it. Several wraps on one path are taken
+in turn, each between what the others leave, until the path stays as it is: then it is the shortest near
+there, whatever their order. A straight piece with direction e changes its length by e . (dx_end - dx_start);
+points where the path comes to and leaves a wrap count as fixed to it, since the path is stationary. An axis
+does work on a piece only if it moves one of its ends.
 """
 
 import math
@@ -108,7 +108,7 @@ def around(kind, a, b, radii, side, sign, half, room):
 
 @helper
 def wrapped(R, p, h, wraps, radii, frames, n, X, marks, arc, room):
-    """(points, state, farthest move) of a path of n points after it goes around wrap h where this is shortest."""
+    """(points, state, farthest move) of a path of n points that goes around wrap h where it is shortest."""
     kinds, axes, sides, ranges = wraps
     c = axes[h]
     before = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -122,7 +122,9 @@ def wrapped(R, p, h, wraps, radii, frames, n, X, marks, arc, room):
         P[r] = p[c, r]
         for k in range(3):
             P[r] += R[c, r, k] * frames[h, 3, k]
-            M[r, k] = R[c, r, 0] * frames[h, 0, k] + R[c, r, 1] * frames[h, 1, k] + R[c, r, 2] * frames[h, 2, k]
+            M[r, k] = (
+                R[c, r, 0] * frames[h, 0, k] + R[c, r, 1] * frames[h, 1, k] + R[c, r, 2] * frames[h, 2, k]
+            )
     least, where, curved, state = 1e300, -1, 0.0, 0
     for j in range(n - 1):
         if arc[j] >= 0.0 or marks[j, 2] < ranges[h, 0] or marks[j, 2] >= ranges[h, 1]:
@@ -130,7 +132,11 @@ def wrapped(R, p, h, wraps, radii, frames, n, X, marks, arc, room):
         straight = 0.0
         for r in range(3):
             a[r] = M[0, r] * (X[j, 0] - P[0]) + M[1, r] * (X[j, 1] - P[1]) + M[2, r] * (X[j, 2] - P[2])
-            b[r] = M[0, r] * (X[j + 1, 0] - P[0]) + M[1, r] * (X[j + 1, 1] - P[1]) + M[2, r] * (X[j + 1, 2] - P[2])
+            b[r] = (
+                M[0, r] * (X[j + 1, 0] - P[0])
+                + M[1, r] * (X[j + 1, 1] - P[1])
+                + M[2, r] * (X[j + 1, 2] - P[2])
+            )
             straight += (X[j + 1, r] - X[j, r]) ** 2
         found, length = around(kinds[h], a, b, radii[h], sides[h, 0], float(sides[h, 1]), radii[h, 3], room)
         if found == INSIDE:
@@ -167,13 +173,32 @@ def wrapped(R, p, h, wraps, radii, frames, n, X, marks, arc, room):
 
 
 @helper
-def traced(R, p, q, points, local, condition, laws, law_frame, functions, used, wraps, radii, frames, i, X, marks, arc, room):
+def traced(
+    R,
+    p,
+    q,
+    points,
+    local,
+    condition,
+    laws,
+    law_frame,
+    functions,
+    used,
+    wraps,
+    radii,
+    frames,
+    i,
+    X,
+    marks,
+    arc,
+    room,
+):
     """(points, state) of the path of muscle i at one pose."""
     n = active_points(R, p, q, points, local, condition, laws, law_frame, functions, i, X, marks, arc)
     first, last, state = used[i], used[i + 1], 0
     if first == last:
         return n, state
-    for turn in range(MOST_TURNS):
+    for _ in range(MOST_TURNS):
         farthest, state = 0.0, 0
         for h in range(first, last):
             n, found, apart = wrapped(R, p, h, wraps, radii, frames, n, X, marks, arc, room)
@@ -186,7 +211,7 @@ def traced(R, p, q, points, local, condition, laws, law_frame, functions, used, 
 
 @helper
 def add_arm(A, x, y, z, ex, ey, ez, R, p, axis, turns, sign):
-    """What a turn or slide of an axis does to a piece whose end (x, y, z) it moves, times the sign, into A."""
+    """What an axis does to the length of a piece whose end (x, y, z) it moves, times the sign, into A."""
     zx, zy, zz = R[axis, 0, 2], R[axis, 1, 2], R[axis, 2, 2]
     if turns:
         rx, ry, rz = x - p[axis, 0], y - p[axis, 1], z - p[axis, 2]
@@ -234,23 +259,37 @@ def pulled(R, p, q, points, laws, law_frame, functions, turns, pair, between, n,
 
 
 def paths(
-    R, p, q, start, axis, gate, mover, local, condition, laws, law_frame, breaks, centers, coefficients, used, kinds, carriers,
-    sides, ranges, radii, frames, turns, pair, pair_start, pair_axis, pair_sign, spread, slope, X, marks, arc, room, axes, L, A,
-    state,
+    R, p, q, start, axis, gate, mover, local, condition, laws, law_frame, breaks, centers, coefficients, used,
+    kinds, carriers, sides, ranges, radii, frames, turns, pair, pair_start, pair_axis, pair_sign, spread,
+    slope, X, marks, arc, room, axes, L, A, state,
 ):  # fmt: skip
-    """Lengths L (m, k), their derivatives A (m, k, coordinates) and states (m, k) at m poses R, p, q of axes."""
+    """Lengths L (m, k), their derivatives A (m, k, coordinates), states (m, k) at m poses R, p, q of axes."""
     points, functions = (start, axis, gate, mover), (breaks, centers, coefficients)
     wraps, between = (kinds, carriers, sides, ranges), (pair_start, pair_axis, pair_sign)
     for s in range(L.shape[0]):
         for i in range(L.shape[1]):
             n, found = traced(
-                R[s], p[s], q[s], points, local, condition, laws, law_frame, functions, used, wraps, radii, frames, i, X, marks,
-                arc, room,
+                R[s], p[s], q[s], points, local, condition, laws, law_frame, functions, used, wraps, radii,
+                frames, i, X, marks, arc, room,
             )  # fmt: skip
             for x in range(axes.shape[0]):
                 axes[x] = 0.0
             L[s, i] = pulled(
-                R[s], p[s], q[s], points, laws, law_frame, functions, turns, pair, between, n, X, marks, arc, axes
+                R[s],
+                p[s],
+                q[s],
+                points,
+                laws,
+                law_frame,
+                functions,
+                turns,
+                pair,
+                between,
+                n,
+                X,
+                marks,
+                arc,
+                axes,
             )
             state[s, i] = found
             for c in range(A.shape[2]):
@@ -261,18 +300,65 @@ def paths(
 
 
 def polylines(
-    R, p, q, start, axis, gate, mover, local, condition, laws, law_frame, breaks, centers, coefficients, used, kinds, carriers,
-    sides, ranges, radii, frames, X, marks, arc, room, out, count, owner,
+    R, p, q, start, axis, gate, mover, local, condition, laws, law_frame, breaks, centers, coefficients, used,
+    kinds, carriers, sides, ranges, radii, frames, X, marks, arc, room, out, count, owner,
 ):  # fmt: skip
-    """The points of all paths at one pose: ``out`` (k, room, 3), how many (k,), and the wrap of each or -1."""
-    points, functions, wraps = (start, axis, gate, mover), (breaks, centers, coefficients), (kinds, carriers, sides, ranges)
+    """The points of all paths at one pose: ``out`` (k, room, 3), how many (k,), the wrap of each or -1."""
+    points, functions, wraps = (
+        (start, axis, gate, mover),
+        (breaks, centers, coefficients),
+        (kinds, carriers, sides, ranges),
+    )
     for i in range(count.shape[0]):
         n, _ = traced(
-            R[0], p[0], q[0], points, local, condition, laws, law_frame, functions, used, wraps, radii, frames, i, X, marks, arc,
-            room,
+            R[0], p[0], q[0], points, local, condition, laws, law_frame, functions, used, wraps, radii,
+            frames, i, X, marks, arc, room,
         )  # fmt: skip
         count[i] = n
         for j in range(n):
             owner[i, j] = marks[j, 1]
             for r in range(3):
                 out[i, j, r] = X[j, r]
+
+
+def wrenches(
+    R, p, q, start, axis, gate, mover, local, condition, laws, law_frame, breaks, centers, coefficients, used,
+    kinds, carriers, sides, ranges, radii, frames, X, marks, arc, room, force, out,
+):  # fmt: skip
+    """Force and moment about its origin on each axis, ``out`` (m, n + 1, 6), of muscles with ``force``.
+
+    They pull along the straight pieces of their paths, at both ends.
+    """
+    points, functions = (start, axis, gate, mover), (breaks, centers, coefficients)
+    wraps = (kinds, carriers, sides, ranges)
+    for s in range(force.shape[0]):
+        for c in range(out.shape[1]):
+            for r in range(6):
+                out[s, c, r] = 0.0
+        for i in range(force.shape[1]):
+            n, _ = traced(
+                R[s], p[s], q[s], points, local, condition, laws, law_frame, functions, used, wraps, radii,
+                frames, i, X, marks, arc, room,
+            )  # fmt: skip
+            for j in range(n - 1):
+                if arc[j] >= 0.0:
+                    continue
+                ex, ey, ez = X[j + 1, 0] - X[j, 0], X[j + 1, 1] - X[j, 1], X[j + 1, 2] - X[j, 2]
+                d = math.sqrt(ex * ex + ey * ey + ez * ez)
+                if d == 0.0:
+                    continue
+                f = force[s, i] / d
+                add_pull(out[s], marks[j, 0], X[j], p[s], f * ex, f * ey, f * ez)
+                add_pull(out[s], marks[j + 1, 0], X[j + 1], p[s], -f * ex, -f * ey, -f * ez)
+
+
+@helper
+def add_pull(out, c, x, p, fx, fy, fz):
+    """A force at a point x into the wrench of axis c about its origin."""
+    rx, ry, rz = x[0] - p[c, 0], x[1] - p[c, 1], x[2] - p[c, 2]
+    out[c, 0] += fx
+    out[c, 1] += fy
+    out[c, 2] += fz
+    out[c, 3] += ry * fz - rz * fy
+    out[c, 4] += rz * fx - rx * fz
+    out[c, 5] += rx * fy - ry * fx

@@ -1,10 +1,10 @@
 """Shortest paths around cylinders and spheres, in closed form.
 
-Unrolled, the shortest path on a cylinder is straight: with planar tangent lengths d1 and d2, the arc R theta and
-the distance dz along the axis, its length is sqrt((d1 + R theta + d2)^2 + dz^2). On a sphere it stays in the
-plane through both points and the center. All points are in the frame of the wrap; t1 and t2 (3,) are the points
-where the path comes and leaves. The answer is (found, length): STRAIGHT, AROUND, or INSIDE if a point of the path
-is inside the surface, which is then ignored.
+Unrolled, the shortest path on a cylinder is straight: with planar tangent lengths d1 and d2, the arc R theta
+and the distance dz along the axis, its length is sqrt((d1 + R theta + d2)^2 + dz^2). On a sphere it stays in
+the plane through both points and the center. All points are in the frame of the wrap; t1 and t2 (3,) are the
+points where the path comes and leaves. The answer is (found, length): STRAIGHT, AROUND, or INSIDE if a point
+of the path is inside the surface, which is then ignored.
 """
 
 import math
@@ -18,9 +18,10 @@ TINY = 1e-30
 
 @helper
 def chosen_way(fa, fb, ga, gb, side, sign):
-    """(way, angle, u1, u2): directions of the tangent points; the shorter way, or that whose middle is on a side.
+    """(way, angle, u1, u2): the tangent points of the shorter way, or of that whose middle is on a side.
 
-    fa, fb are the directions of both points, ga and gb the angles to their tangent points; side 0 is x, 1 is y.
+    fa, fb are the directions of both points, ga and gb the angles to their tangent points; side 0 is x, 1 is
+    y.
     """
     best, angle, u1, u2 = 0, 1e9, 0.0, 0.0
     for turn in range(2):
@@ -39,7 +40,7 @@ def chosen_way(fa, fb, ga, gb, side, sign):
 
 @helper
 def must_go_around(ax, ay, bx, by, R, side, sign):
-    """Whether the plane path from a to b is not straight: it meets the circle, or passes on its wrong side."""
+    """Whether the plane path from a to b is not straight: it meets the circle or passes on the wrong side."""
     dx, dy = bx - ax, by - ay
     t = -(ax * dx + ay * dy) / max(dx * dx + dy * dy, TINY)
     nx, ny = ax + t * dx, ay + t * dy  # where the line is nearest to the center
@@ -76,7 +77,7 @@ def around_cylinder(a, b, R, side, sign, half, t1, t2):
 
 @helper
 def around_sphere(a, b, R, axis, sign, t1, t2):
-    """The path in the plane of both points and the center; ``axis`` -1, or the one on whose side it passes."""
+    """The path in the plane of both points and the center; ``axis`` -1, or that on whose side it passes."""
     ra = math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
     rb = math.sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2])
     if ra < R or rb < R:
