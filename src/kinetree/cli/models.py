@@ -89,7 +89,7 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="A .toml, .urdf, .xacro, .sdf, .xml (MJCF), .osim or .m (inputs.m of ReDySim) file, a DH table "
+            help="A .toml, .urdf, .xacro, .sdf, .xml (MJCF), .osim or .m (of ReDySim) file, a DH table "
             "as .csv, or a name in the zoo.",
             metavar="IN",
             autocompletion=complete_model,

@@ -11,7 +11,7 @@ from kinetree.formats.file_values import Number
 from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
-from kinetree.study.inside import file_of
+from kinetree.formats.held_inside import file_of
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import choice
 
