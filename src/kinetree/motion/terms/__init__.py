@@ -25,6 +25,7 @@ from kinetree.motion.terms.posture import (
     SquaredAcceleration,
     SquaredSum,
 )
+from kinetree.motion.terms.muscles import MuscleCost
 from kinetree.motion.terms.power import Power, StrengthLimit
 from kinetree.motion.terms.reach import (
     GroundClearance,
@@ -46,6 +47,7 @@ __all__ = [  # noqa: RUF022
     "SquaredTorque",
     "Power",
     "Effort",
+    "MuscleCost",
     "TorqueRate",
     "SquaredAcceleration",
     "Posture",
