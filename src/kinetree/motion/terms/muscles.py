@@ -12,7 +12,14 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.declare import Parameter, declare
-from kinetree.dynamics.muscles.polynomials import WIDE, LengthPolynomials, length_polynomials
+from kinetree.dynamics.muscles.paths import path_geometry
+from kinetree.dynamics.muscles.polynomials import (
+    LEAST_ARM,
+    SEED,
+    WIDE,
+    LengthPolynomials,
+    length_polynomials,
+)
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.compiled.muscles import (
@@ -29,6 +36,7 @@ from kinetree.motion.terms.contract import Objective
 from kinetree.motion.terms.functions import TorqueValue
 
 TOLERANCE = 1e-10  # of the largest torque, or N m: where sharing ends
+POSES = 60  # at which the joints that muscles span are found
 ABOVE = 10.0  # what an activation beyond 1 costs: half of this times its square
 Ranges = Mapping[str, Sequence[float]] | None
 
@@ -178,25 +186,12 @@ class MuscleCost(Objective):
 
 
 def spanned(mechanism: Mechanism) -> list[str]:
-    """The joints that muscles span, by the bodies of their paths, in the order of q."""
-    tree, number = mechanism.tree, {name: k for k, name in enumerate(mechanism.joint_names)}
-    chains: dict[str, set[int]] = {"world": set()}
-    wraps = {wrap.name: wrap.body for wrap in mechanism.wraps}
-    for body in mechanism.body_names:
-        axis, found = int(tree.body_axis[mechanism.body_index(body)]), set()
-        while axis >= 0:
-            found.add(axis)
-            axis = int(tree.parent[axis])
-        chains[body] = found
-    axes: set[int] = set()
-    for muscle in mechanism.muscles:
-        bodies = [*muscle.bodies, *(wraps[use.wrap] for use in muscle.wraps)]
-        axes |= set.union(*(chains[x] for x in bodies)) - set.intersection(*(chains[x] for x in bodies))
-    if tree.coupling is None:
-        names = {tree.axis_names[a] for a in axes}
-    else:
-        names = {mechanism.joint_names[int(tree.coupling.leader[a])] for a in axes}
-    return sorted(names, key=lambda name: number[name])
+    """The joints about which muscles have moment arms at some poses, in the order of q."""
+    low = np.where(np.isfinite(mechanism.lower), mechanism.lower, -WIDE)
+    high = np.where(np.isfinite(mechanism.upper), mechanism.upper, WIDE)
+    q = low + (high - low) * np.random.default_rng(SEED).random((POSES, mechanism.n_dof))
+    arms = np.abs(path_geometry(mechanism, q).slope).max(axis=(0, 1))
+    return [name for name, arm in zip(mechanism.joint_names, arms, strict=True) if arm > LEAST_ARM]
 
 
 class LeastCost(TorqueValue):
@@ -273,9 +268,11 @@ class LeastCost(TorqueValue):
             X = cross[:, a * n : (a + 1) * n]
             for b in range(RATES):
                 block = X @ slopes[:, b][:, self.rows]
+                if a == b:
+                    block = 0.5 * block  # both halves alike: diagonal blocks are symmetric
                 if a <= b:
                     half[:, PAIRS.index((a, b)), self.columns] += block
-                else:
+                if a >= b:
                     half[:, PAIRS.index((b, a)), :, self.columns] += np.swapaxes(block, 0, 1)
         for name, x in at.torque_curves.items():
             full = np.zeros((len(weight), RATES, at.moving.shape[2], x.shape[2]))
