@@ -75,14 +75,17 @@ class MuscleTable:
         )  # fmt: skip
         return lam, a, value
 
-    def derived(self, q: Array, qd: Array, lam: Array) -> tuple[Array, Array]:
-        """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual by (q, qd, lam), at given tau."""
+    def derived(self, q: Array, qd: Array, lam: Array, second: bool = True) -> tuple[Array, Array]:
+        """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual by (q, qd, lam), at given tau.
+
+        Without ``second`` the Hessians are not filled.
+        """
         m, n = q.shape
-        slope, hess = np.empty((m, 3 * n)), np.empty((m, 3 * n, 3 * n))
+        slope, hess = np.empty((m, 3 * n)), np.empty((m if second else 0, 3 * n, 3 * n))
         c = MOST_COORDINATES
         compiled(cost_bends)(
-            q, qd, lam, *self.arguments, *self.cost, _powers(), np.empty(c), np.empty((c, c)),
-            np.empty((c, c, c)), np.empty((4, 3 * c)), slope, hess,
+            q, qd, lam, *self.arguments, *self.cost, int(second), _powers(), np.empty(c), np.empty((c, c)),
+            np.empty((c, c, c)), np.empty((4 + 2 * c, 3 * c)), slope, hess,
         )  # fmt: skip
         return slope, hess
 
@@ -201,7 +204,8 @@ class LeastCost(TorqueValue):
         self.table, self.rows, self.columns = table, rows, columns
         self._key: bytes | None = None
         self._price: Array | None = None
-        self._second: tuple[Array, Array] | None = None
+        self._first: Array | None = None
+        self._second: Array | None = None
 
     def _solved(self, at: At) -> tuple[Array, Array, Array]:
         """q, qd and torques of the joints, for which prices and values are kept."""
@@ -210,16 +214,24 @@ class LeastCost(TorqueValue):
         key = q.tobytes() + qd.tobytes() + tau.tobytes()
         if key != self._key:
             self._price, _, self._value = self.table.shared(q, qd, tau, self._price)
-            self._key, self._second = key, None
+            self._key, self._first, self._second = key, None, None
         return q, qd, tau
 
-    def _derived(self, at: At) -> tuple[Array, Array, Array]:
-        """Prices (m, n), slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual."""
+    def _sloped(self, at: At) -> tuple[Array, Array]:
+        """Prices (m, n) and slopes (m, 3 n) of the dual."""
+        q, qd, _ = self._solved(at)
+        assert self._price is not None
+        if self._first is None:
+            self._first, _ = self.table.derived(q, qd, self._price, second=False)
+        return self._price, self._first
+
+    def _derived(self, at: At) -> tuple[Array, Array]:
+        """Prices (m, n) and Hessians (m, 3 n, 3 n) of the dual."""
         q, qd, _ = self._solved(at)
         assert self._price is not None
         if self._second is None:
-            self._second = self.table.derived(q, qd, self._price)
-        return self._price, *self._second
+            self._first, self._second = self.table.derived(q, qd, self._price)
+        return self._price, self._second
 
     @override
     def values(self, at: At) -> Array:
@@ -230,12 +242,12 @@ class LeastCost(TorqueValue):
     @override
     def pulls(self, at: At) -> Array:
         """The prices of torques."""
-        return self._derived(at)[0]
+        return self._sloped(at)[0]
 
     @override
     def own_slopes(self, at: At) -> Array:
         """Derivatives by q and qd at fixed torques."""
-        price, slope, _ = self._derived(at)
+        price, slope = self._sloped(at)
         m, n = price.shape
         found = np.zeros((m, RATES, 1, at.moving.shape[2]))
         found[:, 0, 0, self.columns] = slope[:, :n]
@@ -245,7 +257,7 @@ class LeastCost(TorqueValue):
     @override
     def root(self, at: At) -> Array:
         """L^-1 of -d2(dual)/dlam2 = L L^T, whose square is the Hessian by torques."""
-        price, _, hess = self._derived(at)
+        price, hess = self._derived(at)
         n = price.shape[1]
         L = np.linalg.cholesky(-hess[:, 2 * n :, 2 * n :])
         return np.linalg.inv(L)
@@ -253,7 +265,7 @@ class LeastCost(TorqueValue):
     @override
     def bend_rest(self, at: At, weight: Array) -> None:
         """All second derivatives but those by torques alone."""
-        price, _, hess = self._derived(at)
+        price, hess = self._derived(at)
         n = price.shape[1]
         at.weigh_torques(self.rows, weight * price)
         by_torque = np.linalg.solve(-hess[:, 2 * n :, 2 * n :], hess[:, 2 * n :, : 2 * n])  # (m, n, 2 n)
