@@ -12,6 +12,7 @@ from kinetree.model.human.fatigue import (
     repetitions,
 )
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
+from kinetree.model.human.muscles import with_leg_muscles
 from kinetree.model.human.passive import PassiveMoments, passive_moments
 from kinetree.model.human.segments import Proportions, Segment, proportions, size_at
 from kinetree.model.human.strength import (
@@ -44,6 +45,7 @@ __all__ = [
     "scaled_torques",
     "size_at",
     "strength",
+    "with_leg_muscles",
 ]
 
 if not TYPE_CHECKING:  # a checker knows the names

@@ -12,7 +12,14 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.declare import Parameter, declare
-from kinetree.dynamics.muscles.polynomials import WIDE, LengthPolynomials, length_polynomials
+from kinetree.dynamics.muscles.paths import path_geometry
+from kinetree.dynamics.muscles.polynomials import (
+    LEAST_ARM,
+    SEED,
+    WIDE,
+    LengthPolynomials,
+    length_polynomials,
+)
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.compiled.muscles import (
@@ -29,6 +36,7 @@ from kinetree.motion.terms.contract import Objective
 from kinetree.motion.terms.functions import TorqueValue
 
 TOLERANCE = 1e-10  # of the largest torque, or N m: where sharing ends
+POSES = 60  # at which the joints that muscles span are found
 ABOVE = 10.0  # what an activation beyond 1 costs: half of this times its square
 Ranges = Mapping[str, Sequence[float]] | None
 
@@ -67,14 +75,17 @@ class MuscleTable:
         )  # fmt: skip
         return lam, a, value
 
-    def derived(self, q: Array, qd: Array, lam: Array) -> tuple[Array, Array]:
-        """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual by (q, qd, lam), at given tau."""
+    def derived(self, q: Array, qd: Array, lam: Array, second: bool = True) -> tuple[Array, Array]:
+        """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual by (q, qd, lam), at given tau.
+
+        Without ``second`` the Hessians are not filled.
+        """
         m, n = q.shape
-        slope, hess = np.empty((m, 3 * n)), np.empty((m, 3 * n, 3 * n))
+        slope, hess = np.empty((m, 3 * n)), np.empty((m if second else 0, 3 * n, 3 * n))
         c = MOST_COORDINATES
         compiled(cost_bends)(
-            q, qd, lam, *self.arguments, *self.cost, _powers(), np.empty(c), np.empty((c, c)),
-            np.empty((c, c, c)), np.empty((4, 3 * c)), slope, hess,
+            q, qd, lam, *self.arguments, *self.cost, int(second), _powers(), np.empty(c), np.empty((c, c)),
+            np.empty((c, c, c)), np.empty((4 + 2 * c, 3 * c)), slope, hess,
         )  # fmt: skip
         return slope, hess
 
@@ -178,25 +189,12 @@ class MuscleCost(Objective):
 
 
 def spanned(mechanism: Mechanism) -> list[str]:
-    """The joints that muscles span, by the bodies of their paths, in the order of q."""
-    tree, number = mechanism.tree, {name: k for k, name in enumerate(mechanism.joint_names)}
-    chains: dict[str, set[int]] = {"world": set()}
-    wraps = {wrap.name: wrap.body for wrap in mechanism.wraps}
-    for body in mechanism.body_names:
-        axis, found = int(tree.body_axis[mechanism.body_index(body)]), set()
-        while axis >= 0:
-            found.add(axis)
-            axis = int(tree.parent[axis])
-        chains[body] = found
-    axes: set[int] = set()
-    for muscle in mechanism.muscles:
-        bodies = [*muscle.bodies, *(wraps[use.wrap] for use in muscle.wraps)]
-        axes |= set.union(*(chains[x] for x in bodies)) - set.intersection(*(chains[x] for x in bodies))
-    if tree.coupling is None:
-        names = {tree.axis_names[a] for a in axes}
-    else:
-        names = {mechanism.joint_names[int(tree.coupling.leader[a])] for a in axes}
-    return sorted(names, key=lambda name: number[name])
+    """The joints about which muscles have moment arms at some poses, in the order of q."""
+    low = np.where(np.isfinite(mechanism.lower), mechanism.lower, -WIDE)
+    high = np.where(np.isfinite(mechanism.upper), mechanism.upper, WIDE)
+    q = low + (high - low) * np.random.default_rng(SEED).random((POSES, mechanism.n_dof))
+    arms = np.abs(path_geometry(mechanism, q).slope).max(axis=(0, 1))
+    return [name for name, arm in zip(mechanism.joint_names, arms, strict=True) if arm > LEAST_ARM]
 
 
 class LeastCost(TorqueValue):
@@ -206,7 +204,8 @@ class LeastCost(TorqueValue):
         self.table, self.rows, self.columns = table, rows, columns
         self._key: bytes | None = None
         self._price: Array | None = None
-        self._second: tuple[Array, Array] | None = None
+        self._first: Array | None = None
+        self._second: Array | None = None
 
     def _solved(self, at: At) -> tuple[Array, Array, Array]:
         """q, qd and torques of the joints, for which prices and values are kept."""
@@ -215,16 +214,24 @@ class LeastCost(TorqueValue):
         key = q.tobytes() + qd.tobytes() + tau.tobytes()
         if key != self._key:
             self._price, _, self._value = self.table.shared(q, qd, tau, self._price)
-            self._key, self._second = key, None
+            self._key, self._first, self._second = key, None, None
         return q, qd, tau
 
-    def _derived(self, at: At) -> tuple[Array, Array, Array]:
-        """Prices (m, n), slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual."""
+    def _sloped(self, at: At) -> tuple[Array, Array]:
+        """Prices (m, n) and slopes (m, 3 n) of the dual."""
+        q, qd, _ = self._solved(at)
+        assert self._price is not None
+        if self._first is None:
+            self._first, _ = self.table.derived(q, qd, self._price, second=False)
+        return self._price, self._first
+
+    def _derived(self, at: At) -> tuple[Array, Array]:
+        """Prices (m, n) and Hessians (m, 3 n, 3 n) of the dual."""
         q, qd, _ = self._solved(at)
         assert self._price is not None
         if self._second is None:
-            self._second = self.table.derived(q, qd, self._price)
-        return self._price, *self._second
+            self._first, self._second = self.table.derived(q, qd, self._price)
+        return self._price, self._second
 
     @override
     def values(self, at: At) -> Array:
@@ -235,12 +242,12 @@ class LeastCost(TorqueValue):
     @override
     def pulls(self, at: At) -> Array:
         """The prices of torques."""
-        return self._derived(at)[0]
+        return self._sloped(at)[0]
 
     @override
     def own_slopes(self, at: At) -> Array:
         """Derivatives by q and qd at fixed torques."""
-        price, slope, _ = self._derived(at)
+        price, slope = self._sloped(at)
         m, n = price.shape
         found = np.zeros((m, RATES, 1, at.moving.shape[2]))
         found[:, 0, 0, self.columns] = slope[:, :n]
@@ -250,7 +257,7 @@ class LeastCost(TorqueValue):
     @override
     def root(self, at: At) -> Array:
         """L^-1 of -d2(dual)/dlam2 = L L^T, whose square is the Hessian by torques."""
-        price, _, hess = self._derived(at)
+        price, hess = self._derived(at)
         n = price.shape[1]
         L = np.linalg.cholesky(-hess[:, 2 * n :, 2 * n :])
         return np.linalg.inv(L)
@@ -258,7 +265,7 @@ class LeastCost(TorqueValue):
     @override
     def bend_rest(self, at: At, weight: Array) -> None:
         """All second derivatives but those by torques alone."""
-        price, _, hess = self._derived(at)
+        price, hess = self._derived(at)
         n = price.shape[1]
         at.weigh_torques(self.rows, weight * price)
         by_torque = np.linalg.solve(-hess[:, 2 * n :, 2 * n :], hess[:, 2 * n :, : 2 * n])  # (m, n, 2 n)
@@ -273,9 +280,11 @@ class LeastCost(TorqueValue):
             X = cross[:, a * n : (a + 1) * n]
             for b in range(RATES):
                 block = X @ slopes[:, b][:, self.rows]
+                if a == b:
+                    block = 0.5 * block  # both halves alike: diagonal blocks are symmetric
                 if a <= b:
                     half[:, PAIRS.index((a, b)), self.columns] += block
-                else:
+                if a >= b:
                     half[:, PAIRS.index((b, a)), :, self.columns] += np.swapaxes(block, 0, 1)
         for name, x in at.torque_curves.items():
             full = np.zeros((len(weight), RATES, at.moving.shape[2], x.shape[2]))
