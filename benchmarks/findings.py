@@ -45,7 +45,8 @@ HOW = """\
   compared on the padded mechanism.
 - Simulations are compared at equal error of the final positions, from a reference at tolerance 1e-12 or
   tighter. Time is CPU time of the thread. **kinetree** is `Simulator.run`; **kinetree simulate** also
-  audits the energy and labels 201 samples. Pinocchio runs in SciPy's `solve_ivp`, the others by their own
+  audits the energy and labels 201 samples; **kinetree specialized** runs code that `kt.specialize` made.
+  Pinocchio runs in SciPy's `solve_ivp`, the others by their own
   integrators. On the ground, all that take part use the same contact law.
 - Predictions are timed from the statement of the problem to the verified motion.
 
@@ -181,7 +182,7 @@ def _simulations(results: dict[str, Any]) -> list[str]:
     cases = dict.fromkeys(row["case"] for row in results.get("simulation_times", ()))
     names = ["kinetree", "kinetree simulate", "pinocchio", "mujoco"]
     present = {row["contestant"] for row in results.get("simulation_times", ())}
-    names += [name for name in ("drake", "opensim") if name in present]
+    names += [name for name in ("kinetree specialized", "drake", "opensim") if name in present]
     rows = []
     for case in cases:
         times = [figures.simulation_time(case, name) for name in names]

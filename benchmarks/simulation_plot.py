@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 COLOURS = {
     "kinetree": "black", "kinetree simulate": "C2", "pinocchio": "C0", "mujoco": "C3", "drake": "C6",
-    "opensim": "C7",
+    "opensim": "C7", "kinetree specialized": "C4",
 }  # fmt: skip
 STYLES, MARKERS = ("-", "--", ":", "-."), ("o", "s", "^", "v")
 

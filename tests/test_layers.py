@@ -30,6 +30,7 @@ FLOORS = (
     ("gradients", "environments"),
     ("torch", "jax", "gym"),
     ("gait_data",),
+    ("capture",),
     ("tasks",),
     ("documents",),
     ("study",),
@@ -49,10 +50,12 @@ EXEMPT = (
     "gait_analysis.py",
     "human.py",
     "loops.py",
+    "muscles.py",
     "terms.py",
     "walking.py",
     "lifting.py",
     "gaits.py",
+    "markers.py",
     "zoo.py",
 )  # doors, not rooms
 

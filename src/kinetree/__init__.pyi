@@ -10,6 +10,7 @@ from . import lifting as lifting
 from . import loops as loops
 from . import model as model
 from . import motion as motion
+from . import muscles as muscles
 from . import simulation as simulation
 from . import sweeps as sweeps
 from . import terms as terms
@@ -46,6 +47,7 @@ from .model.builder import Builder as Builder
 from .model.contact_point import ContactPoint as ContactPoint
 from .model.dh import from_dh as from_dh
 from .model.inertia import Inertia as Inertia
+from .model.joined import join as join
 from .model.joint import Joint as Joint
 from .model.mechanism import Mechanism as Mechanism
 from .model.spring import Spring as Spring

@@ -6,6 +6,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
+from kinetree.analysis.derivative_check import check_derivatives
 from kinetree.model.height_field import HeightField
 
 CAM = """
@@ -89,10 +90,11 @@ def test_polynomial_equalities_move_as_the_reduced_equation_and_keep_their_energ
     assert run.q.values[-1, 0] == pytest.approx(other.y[0, -1], abs=1e-7)
 
 
-def test_questions_that_take_linear_mimics_only_say_so():
+def test_polynomials_have_exact_derivatives_and_steps_take_linear_mimics_only():
     robot, _ = _loaded(CAM)
-    with pytest.raises(kt.errors.ModelError, match="joint 'cam' follows another by a polynomial"):
-        kt.inverse_dynamics_derivatives(robot, [0.1], [0.0], [0.0])
+    assert all(check.passed for check in check_derivatives(robot, states=2))
+    with pytest.raises(kt.errors.ModelError, match="joint 'cam' follows another by a function that is no"):
+        kt.Stepper(robot, 0.001)
 
 
 def test_polynomials_survive_toml_and_mjcf(tmp_path):

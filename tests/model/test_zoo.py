@@ -69,6 +69,7 @@ def test_every_documented_mechanism_is_compared():
         "bricard",
     }  # tests/loops
     compared |= {"stewart", "delta", "human", "ur5"}  # human: test_human.py; ur5: with its URDF, below
+    compared |= {"muscle_arm"}  # no one's arm; tests/muscles
     compared |= {"andrews_squeezer", "flyball_governor"}  # simulation/test_springs_in_motion.py
     assert compared | {"chain", "random_tree", "humanoid"} == set(zoo.ZOO)
 

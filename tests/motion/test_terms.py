@@ -25,6 +25,7 @@ from kinetree.motion.terms import (
     KeepOut,
     KeepOutBox,
     Orientation,
+    PendulumProduct,
     Periodic,
     PointPosition,
     PointSpeed,
@@ -125,6 +126,9 @@ CONSTRAINTS = {
     "combination of torques": TorqueCombination({"joint1": 1.0, "joint3": np.arange(7.0)}, 0.0, size=100.0),
     "combination of joints": JointCombination({"joint1": 1.0, "joint3": -2.0}, -0.5, 0.5, at="knots"),
     "product of joints": JointProduct("joint2", "joint4", upper=0.3, rest={"joint4": 0.2}),
+    "product of pendulums": PendulumProduct(
+        UPPER, HAND, "link1", UPPER, end_point=(0.1, 0, 0.2), direction=(1, 2, 3), lower=0.01
+    ),
     "relative position": RelativePosition(HAND, UPPER, lower=(0, 0, 0), point=(0.1, 0, 0), axes="xz"),
     "springs": JointSprings(30.0, {"joint2": 0.3}, ["joint2", "joint4", "joint6"]),
     "moment": UnknownMoment(HAND, axes="xz", lower=-5, upper=5, during=(0.3, 1.0), segments=2),

@@ -38,7 +38,7 @@ class Simulated:
 
     def __init__(self, parts):
         self.parts, self.n = parts, parts.tree.n
-        self.context = Context(parts, 1)
+        self.context = Context(parts)
         connect(self.context)
 
     def _run(self, callback, y, out):

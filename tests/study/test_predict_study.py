@@ -362,6 +362,9 @@ TERMS = {
     "joint_combination": {"coefficients": {"joint1": 1.0, "joint2": 1.0}, "upper": 3.0},
     "joint_springs": {"stiffness": 3.0, "joints": ["joint2"]},
     "joint_product": {"joint": "joint1", "other": "joint2", "lower": -9.0},
+    "pendulum_product": {
+        "pivot": "link1", "end": "link2", "other_pivot": "link1", "other_end": "link2", "lower": -1.0,
+    },
     "relative_position": {"body": "link2", "of": "link1", "upper": [1, 1, 1], "point": [0.4, 0, 0]},
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -77,3 +78,6 @@ class Placement:
     def __repr__(self) -> str:
         turned = f"rotation={self.rotation.tolist()}, " if self.is_turned else ""
         return f"Placement({turned}position={self.position.tolist()})"
+
+
+Places = Mapping[str, tuple[str, Placement]]  # the body that carries a body, and its frame in that one's

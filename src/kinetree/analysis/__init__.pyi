@@ -18,6 +18,8 @@ from .moment_point import inertial_wrench as inertial_wrench
 from .moment_point import zero_moment_point as zero_moment_point
 from .operations import OperationCounts as OperationCounts
 from .operations import operation_counts as operation_counts
+from .point_motion import PointMotion as PointMotion
+from .point_motion import point_motion_derivatives as point_motion_derivatives
 from .regressor import inertia_regressor as inertia_regressor
 from .regressor import inertial_parameters as inertial_parameters
 from .rooting import change_root as change_root

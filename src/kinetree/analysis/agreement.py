@@ -15,7 +15,7 @@ from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
 from kinetree.derivations import able, described, module_of
 from kinetree.dynamics.by_formulation import answer
-from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.coupling import on_axes
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.number import count_operations, counting
@@ -212,7 +212,7 @@ def _answer(mechanism: Mechanism, name: str, quantity: str, given: list[Array]) 
 def axis_values(mechanism: Mechanism, given: list[Array]) -> list[Array]:
     """Positions, then rates (..., axes) of all axes from those of the degrees of freedom (..., n_dof)."""
     tree = mechanism.tree
-    return [all_axes(tree, given[0]), *(all_rates(tree, x) for x in given[1:])]
+    return list(on_axes(tree, *given))
 
 
 def _difference(mechanism: Mechanism, quantity: str, given: list[Array], found: Any, expected: Any) -> float:

@@ -17,6 +17,7 @@ from kinetree.analysis.sensitivity import (
     joint_reaction_derivatives,
 )
 from kinetree.derivations import module_of
+from kinetree.dynamics.coupling import independent, on_axes
 from kinetree.dynamics.loops.assembly import assemble, completed
 from kinetree.dynamics.loops.states import fitting_state
 from kinetree.dynamics.loops.structure import structure
@@ -192,12 +193,12 @@ def _slope(function: Callable[..., Any], at: Sequence[Array], which: int, step: 
 def _complex_slope(mechanism: Mechanism, at: Sequence[Array], which: int) -> Array:
     """d tau / d at[which] (n, n) by complex steps through the Newton-Euler recursion."""
     tree = mechanism.tree
-    G = np.eye(tree.n) if tree.coupling is None else tree.coupling.matrix
-    offset = np.zeros(tree.n) if tree.coupling is None else tree.coupling.offset
     torque = module_of("newton_euler").inverse_dynamics
     columns = []
     for k in range(mechanism.n_dof):
-        rows = [G @ x + (offset if i == 0 else 0.0) for i, x in enumerate(at)]
-        rows[which] = rows[which] + 1j * COMPLEX_STEP * G[:, k]
-        columns.append(G.T @ np.array(torque(tree, *rows), dtype=np.complex128).imag / COMPLEX_STEP)
+        moved: list[Any] = [np.array(x, dtype=np.complex128) for x in at]
+        moved[which][k] += 1j * COMPLEX_STEP
+        axes = on_axes(tree, *moved)
+        tau: Any = np.array(torque(tree, *axes), dtype=np.complex128)
+        columns.append(independent(tree, tau, axes[0]).imag / COMPLEX_STEP)
     return np.stack(columns, axis=-1)

@@ -270,7 +270,7 @@ def _check_regular(mechanism: Mechanism, M: Array, free: Integers) -> None:
     """Raise where M_ff (..., k, k) has a pivot of rounding size relative to the inertia that it moves."""
     tree = mechanism.tree
     gross = gross_inertia(tree)
-    gross = gross if tree.coupling is None else gross @ tree.coupling.matrix**2
+    gross = gross if tree.coupling is None else gross @ (tree.coupling.linear**2 + tree.coupling.followed)
     scale = 1.0 / np.sqrt(np.where(gross > 0.0, gross, 1.0))[free]
     unit = M * (scale[:, None] * scale)
     try:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.dynamics.checks import given
-from kinetree.dynamics.coupling import axis_state
+from kinetree.dynamics.coupling import axis_slopes, axis_state
 from kinetree.dynamics.evaluate import evaluate_full
 from kinetree.kernels.regressor import REGRESSOR
 from kinetree.model.expected import expect_mechanism
@@ -58,7 +58,7 @@ def inertia_regressor(
     _, (values,) = evaluate_full(REGRESSOR, tree, [q, qd, qdd], [], threads)
     Y: Array = values.reshape(*values.shape[:-1], tree.n, tree.n_bodies, PARAMETERS)
     if tree.coupling is not None:
-        Y = np.einsum("ad,...abp->...dbp", tree.coupling.matrix, Y)
+        Y = np.einsum("...ad,...abp->...dbp", axis_slopes(tree, q), Y)
     return Y
 
 

@@ -176,7 +176,7 @@ class TargetProblems:
         tree, own = self.mechanism.tree, independent_axes(self.mechanism)
         endless = tree.turns[own] & np.isinf(self.lower) & np.isinf(self.upper) & self.moves
         if tree.coupling is not None:  # a joint that others mimic may not be turned alone
-            endless &= np.count_nonzero(tree.coupling.matrix, axis=0) == 1
+            endless &= np.count_nonzero(tree.coupling.linear + tree.coupling.followed, axis=0) == 1
         turns = np.round((q - self.start) / (2 * np.pi))
         return np.where(endless, q - 2 * np.pi * turns, q)
 
@@ -254,7 +254,7 @@ def _bounds(mechanism: Mechanism) -> tuple[Array, Array]:
     if tree.coupling is None:
         return lower, upper
     for axis in np.setdiff1d(np.arange(tree.n), own):
-        row, offset = tree.coupling.matrix[axis], tree.coupling.offset[axis]
+        row, offset = tree.coupling.linear[axis], tree.coupling.offset[axis]
         for k in () if tree.coupling.has_several[axis] else np.flatnonzero(row).tolist():
             ends = np.sort((np.array([tree.lower[axis], tree.upper[axis]]) - offset) / row[k])
             lower[k], upper[k] = max(lower[k], ends[0]), min(upper[k], ends[1])

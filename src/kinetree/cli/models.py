@@ -89,8 +89,8 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="A .toml, .urdf, .xacro, .sdf or .xml (MJCF) file, a DH table as .csv, or a name in the "
-            "zoo.",
+            help="A .toml, .urdf, .xacro, .sdf, .xml (MJCF) or .m (inputs.m of ReDySim) file, a DH table as "
+            ".csv, or a name in the zoo.",
             metavar="IN",
             autocompletion=complete_model,
         ),
@@ -119,11 +119,11 @@ def convert(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert TOML, URDF, SDF, MJCF and DH tables to TOML, URDF or MJCF.
+    """Convert TOML, URDF, SDF, MJCF, ReDySim's inputs.m and DH tables to TOML, URDF or MJCF.
 
     Whatever the other format cannot represent is left out and reported. A DH table in CSV has a header such
     as name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and one row per body; joint is its kind,
-    such as revolute or prismatic.
+    such as revolute or prismatic. initials.m and trajectory.m beside an inputs.m become studies.
 
     Example: kinetree convert arm.csv arm.urdf --convention classic
     """

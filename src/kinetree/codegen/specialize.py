@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kinetree.dynamics.specialized import KERNELS, LONGEST, PARAMETERS, made_code
+from kinetree.engine.specialized import MadeCode
 from kinetree.engine.specialized import specialize as let_run
 from kinetree.engine.tape.made_code import machine_code
 from kinetree.errors import InputError, KinetreeWarning, SingularityError, unknown_name
@@ -21,18 +22,19 @@ def specialize(
     *,
     parameters: Sequence[str] | str = (),
 ) -> Mechanism:
-    """The same mechanism with machine code made for it: batches take a half to a quarter of the time.
+    """The same mechanism with machine code made for it: batches and simulations take half the time or less.
 
     Everything that its geometry and inertia make constant, 0 or 1 is known in this code. It is compiled
     here, in a second or two, and kept in the cache; later processes load it. Answers agree with those of the
     mechanism itself to rounding.
 
     ``questions``: names of functions, "inverse_dynamics", "forward_dynamics", "mass_matrix",
-    "inverse_dynamics_derivatives", "forward_dynamics_derivatives" or "torque_hessian"; default all.
-    Predictions use the code, too; simulations use the general one. Where the code would be so long that it is
-    slower (derivatives of more than 8 to 20 joints), the general one stays, with a warning if the question
-    was named. ``parameters`` stay numbers in memory, so that mechanisms that differ only in these share
-    their code: "inertia", "gravity", "armature", "friction", "springs", "geometry".
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "torque_hessian" or "simulate"; default
+    all. "simulate" is for every way to integrate motions in time, with ground, loads and controllers but
+    without mimic joints and prescribed motions; predictions use the code, too. Where the code would be so
+    long that it is slower (derivatives of more than 8 to 20 joints), the general one stays, with a warning if
+    the question was named. ``parameters`` stay numbers in memory, so that mechanisms that differ only in
+    these share their code: "inertia", "gravity", "armature", "friction", "springs", "geometry".
     Derived mechanisms, as by ``with_gravity``, are ordinary ones again. For mechanisms without closed loops.
 
     >>> import kinetree as kt, numpy as np
@@ -58,23 +60,32 @@ def specialize(
         )
     if not mechanism.n_dof:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom")
-    tree, made = replace(mechanism.tree), {}
-    for name in dict.fromkeys(named):
+    fast, long = with_code(mechanism, list(dict.fromkeys(named)), kept)
+    for name, operations in long.items() if questions is not None else ():
+        _say_that_general_code_stays(mechanism, name, operations)
+    return fast
+
+
+def with_code(
+    mechanism: Mechanism, questions: Sequence[str], parameters: Sequence[str] = ()
+) -> tuple[Mechanism, dict[str, int]]:
+    """The mechanism with code for questions; operations of those whose code is too long to be made."""
+    tree, made, long = replace(mechanism.tree), list[MadeCode](), dict[str, int]()
+    for name in questions:
         try:
-            code = made_code(name, tree, kept)
+            code = made_code(name, tree, parameters)
         except SingularityError:  # in every state: the general code says where
             continue
         if code.operations > LONGEST[name] or not code.can_be_written:
-            if questions is not None:
-                _say_that_general_code_stays(mechanism, name, code.operations)
+            long[name] = code.operations
             continue
         for lanes in (LANES, 1):
             machine_code(code, lanes)
-        made[KERNELS[name]] = code
+        made.append(code)
     let_run(tree, made)
-    found = replace(mechanism)
-    vars(found)["tree"] = tree  # a cached property: compiled already
-    return found
+    fast = replace(mechanism)
+    vars(fast)["tree"] = tree  # a cached property: compiled already
+    return fast, long
 
 
 def _say_that_general_code_stays(mechanism: Mechanism, name: str, operations: int) -> None:

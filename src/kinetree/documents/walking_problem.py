@@ -26,8 +26,8 @@ from kinetree.motion.terms import (
     GroundReaction,
     Hold,
     JointLimits,
-    JointProduct,
     KeepOut,
+    PendulumProduct,
     PointPosition,
     PointVelocity,
     Posture,
@@ -43,6 +43,7 @@ from kinetree.tasks.walking.task import DEGREE, Walking
 
 POINTS = 6  # control points of each degree of freedom
 DEGREE_OF_SPLINES = 3
+WRIST_INSTANTS = np.linspace(0.0, 1.0, 25)  # of the step: between the nodes below a hand comes 3 mm nearer
 NODES = (5, 7, 6)  # Gauss nodes in double support, with the foot flat, after heel off
 NEAR, SLOW = 0.004, 0.08  # m, m/s: how far from the ground and how fast contact points may be
 POSTURE, ACCELERATION = 1e-3, 5e-6  # weights of squared angles and accelerations; that of the effort is 1
@@ -177,7 +178,7 @@ def document_problem(
             *_ground(who, plan),  # (3)
             *_balance(who, plan),  # (4)
             reaction(who, plan, sharing),
-            JointProduct("left_shoulder.flexion", "right_hip.flexion"),  # (5)
+            _arm_with_leg(who),  # (5)
             *_wrists(who),  # (6)
             Symmetric(  # (7)
                 {name: mirror_image(name)[0] for name in moving},
@@ -241,13 +242,19 @@ def reaction(who: Pedestrian, plan: DocumentPhases, sharing: str) -> GroundReact
     return GroundReaction(FEET, rows, s, between=places, during=(0.0, d))
 
 
+def _arm_with_leg(who: Pedestrian) -> Constraint:
+    """The left arm, from shoulder to wrist, swings with the right leg, from hip to ankle (5.6)."""
+    wrist = (0.0, 0.0, -who.task.parts["left_forearm"].length)
+    return PendulumProduct("left_upper_arm", "left_forearm", "right_thigh", "right_foot", end_point=wrist)
+
+
 def _wrists(who: Pedestrian) -> list[Constraint]:
     """Wrists stay away from the hips (5.7)."""
     parts = who.task.parts
     return [
         KeepOut(
             f"{side}_forearm", (0.0, sign * parts.hip, 0.0), WRIST,
-            points=(0.0, 0.0, -parts[f"{side}_forearm"].length), of="pelvis",
+            points=(0.0, 0.0, -parts[f"{side}_forearm"].length), of="pelvis", at=WRIST_INSTANTS,
         )
         for side, sign in (("left", 1.0), ("right", -1.0))
     ]  # fmt: skip

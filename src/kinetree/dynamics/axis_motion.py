@@ -26,13 +26,13 @@ class Direction:
 def moved(tree: Tree, motion: AxisMotion, qd: Array, qdd: Array, along: Direction) -> AxisMotion:
     """The motion with its slopes along k directions as imaginary parts; axes (..., k, n + 1, ...)."""
     R, p, v, w, a, wd = (x[..., None, :, :] for x in _parts(motion))
-    S = _screws(tree, motion)[..., None, :, :]
+    S = screws(tree, motion)[..., None, :, :]
     V = np.concatenate([w, v - np.cross(w, p)], axis=-1)
     dX, dV, dA = (np.zeros((*along.q.shape[:-1], tree.n + 1, 6)) for _ in range(3))
     for j in range(tree.n):
         up, s = int(tree.parent[j]), S[..., j, :]
-        ds, rate = _crossed(dX[..., up, :], s), _crossed(V[..., up, :], s)
-        drate = _crossed(dV[..., up, :], s) + _crossed(V[..., up, :], ds)
+        ds, rate = crossed(dX[..., up, :], s), crossed(V[..., up, :], s)
+        drate = crossed(dV[..., up, :], s) + crossed(V[..., up, :], ds)
         speed, acceleration = qd[..., None, j, None], qdd[..., None, j, None]
         dq, dqd, dqdd = (x[..., j, None] for x in (along.q, along.qd, along.qdd))
         dX[..., j, :] = dX[..., up, :] + s * dq
@@ -59,13 +59,22 @@ def _parts(motion: AxisMotion) -> tuple[Array, ...]:
     return R, motion.position, v[..., :3], v[..., 3:], a[..., :3], a[..., 3:]
 
 
-def _screws(tree: Tree, motion: AxisMotion) -> Array:
+def screws(tree: Tree, motion: AxisMotion) -> Array:
     """S_j of every axis at the world's origin, (..., n, 6): angular, linear."""
     z, p, turns = motion.rotation[..., :-1, :, 2], motion.position[..., :-1, :], tree.turns[:, None]
     return np.concatenate([np.where(turns, z, 0.0), np.where(turns, np.cross(p, z), z)], axis=-1)
 
 
-def _crossed(V: Array, S: Array) -> Array:
+def at_origin(motion: AxisMotion) -> tuple[Array, Array]:
+    """Velocity and acceleration of every axis at the world's origin, (..., n + 1, 6): angular, linear."""
+    _, p, v, w, a, wd = _parts(motion)
+    return (
+        np.concatenate([w, v - np.cross(w, p)], axis=-1),
+        np.concatenate([wd, a - np.cross(wd, p) - np.cross(w, v)], axis=-1),
+    )
+
+
+def crossed(V: Array, S: Array) -> Array:
     """The motion cross product V x S of (angular, linear) pairs."""
     w, v, z, s = V[..., :3], V[..., 3:], S[..., :3], S[..., 3:]
     return np.concatenate([np.cross(w, z), np.cross(v, z) + np.cross(w, s)], axis=-1)

@@ -14,7 +14,7 @@ from kinetree.algebra.memory import check_room
 from kinetree.derivations import NAMES, able, described, module_of
 from kinetree.derivations.contract import Closed, Load
 from kinetree.dynamics.axis_motion import axis_motion, body_poses
-from kinetree.dynamics.coupling import all_axes, all_rates, coupled, independent
+from kinetree.dynamics.coupling import all_axes, coupled, independent, on_axes
 from kinetree.dynamics.evaluate import batch_shape
 from kinetree.dynamics.loads import Wrenches, body_loads, with_springs
 from kinetree.errors import InputError, listed
@@ -52,7 +52,10 @@ def answer(
     if tree.coupling is not None and ability == "forward_dynamics":
         raise InputError(f"formulation '{name}' cannot solve forward dynamics with mimic joints")
     (full,) = answers(name, ability, mechanism, tree, states, wrenches)
-    return coupled(tree, full) if ability == "mass_matrix" else independent(tree, full)
+    if tree.coupling is None:
+        return full
+    (axes,) = on_axes(tree, coordinates(mechanism, states[0][1], states[0][0]))
+    return coupled(tree, full, axes) if ability == "mass_matrix" else independent(tree, full, axes)
 
 
 def answers(
@@ -70,13 +73,10 @@ def answers(
     """
     function = chosen(name, ability, tree)
     values = [coordinates(mechanism, x, what) for what, x in states]
-    arrays = [all_axes(tree, values[0])]
-    arrays += [
-        x if what == "tau" else all_rates(tree, x)
-        for (what, _), x in zip(states[1:], values[1:], strict=True)
-    ]
+    torques = [x for (what, _), x in zip(states, values, strict=True) if what == "tau"]
+    arrays = [*on_axes(tree, *values[: len(values) - len(torques)]), *torques]
     if mechanism.tree.springs is not None and ability in FORCED:
-        moving, rates = all_axes(mechanism.tree, values[0]), all_rates(mechanism.tree, values[1])
+        moving, rates = on_axes(mechanism.tree, values[0], values[1])
         wrenches = with_springs(mechanism, moving, rates, wrenches)
     loads = _world_loads(mechanism, all_axes(mechanism.tree, values[0]), wrenches)
     batch = batch_shape(*arrays, *([] if loads is None else [loads[..., 0]]))

@@ -116,9 +116,7 @@ def _check_regular(mechanism: Mechanism, M: Array) -> None:
     """Raise where the smallest eigenvalue of M, scaled by the inertia each joint moves, is rounding error."""
     tree = mechanism.tree
     assert tree.coupling is not None
-    gross = gross_inertia(tree) @ tree.coupling.linear**2
-    if tree.coupling.follows is not None:  # polynomials: at a slope of one
-        gross = gross + gross_inertia(tree) @ tree.coupling.follows
+    gross = gross_inertia(tree) @ (tree.coupling.linear**2 + tree.coupling.followed)  # at a slope of one
     scale = 1.0 / np.sqrt(np.where(gross > 0, gross, 1.0))
     values, vectors = np.linalg.eigh(M * scale[:, None] * scale)
     if (values[..., 0] <= SINGULAR).any():

@@ -6,10 +6,11 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
-from kinetree.dynamics.coupling import coupled, independent
+from kinetree.dynamics.coupling import Bends, axis_slopes, coupled, further_terms, independent, on_axes
 from kinetree.dynamics.evaluate import as_matrices, evaluate, evaluate_full, same_batch
 from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads, load_moments
 from kinetree.dynamics.question import Question
+from kinetree.dynamics.sensitivity import slopes_of_axes
 from kinetree.dynamics.springs import spring_bends, spring_slopes
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
 from kinetree.kernels.rnea import RNEA
@@ -87,7 +88,12 @@ class TorqueHessian(Shown):
 def _hessians(
     mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
 ) -> TorqueHessian:
-    q, qd, qdd, y = state
+    further = further_terms(tree, *state[:3])
+    q, qd, qdd = on_axes(tree, *state[:3])
+    y = np.asarray(state[3])
+    if tree.coupling is not None:
+        y = (axis_slopes(tree, q) @ y[..., None])[..., 0]
+        q, qd, qdd, y = same_batch(q, qd, qdd, y)
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, y, moments = same_batch(q, qd, qdd, y, moments)
@@ -107,7 +113,37 @@ def _hessians(
             results[k] = results[k] - np.einsum("...i,...ik->...k", y, part)
         for k, part in enumerate(spring_bends(tree, q, qd, y)):
             second[k] -= part
-    return TorqueHessian(independent(tree, np.stack(results)), coupled(tree, second))
+    if further is None:
+        return TorqueHessian(independent(tree, np.stack(results)), coupled(tree, second))
+    _, of_axes = slopes_of_axes(mechanism, tree, (q, qd, qdd), wrenches, threads)
+    return _felt(further, state[3], np.stack(results), second, of_axes)
+
+
+def _felt(further: Bends, weight: Array, first: Array, second: Array, torque_slopes: Array) -> TorqueHessian:
+    """Derivatives of y . tau by motions of all axes as those by the coordinates, with y = G weight.
+
+    By q: a, ad, add and y change by G, B = ``rate``, C = ``acceleration`` and Y; ``torque_slopes`` (3, ...)
+    are those of tau, which y multiplies.
+    """
+    tau, g_a, g_v, g_A = first
+    H_aa, H_av, H_vv, H_aA = second
+    T_a, T_v, T_A = torque_slopes
+    G, B, C, w = further.G, further.rate, further.acceleration, weight[..., further.leaders]
+    Y = further.columns(further.second * w)
+    u, s, f2, f3, f4 = further.qd, further.qdd, further.second, further.third, further.fourth
+    Gt, Yt = np.swapaxes(G, -1, -2), np.swapaxes(Y, -1, -2)
+    gradient = np.stack([tau, g_a, g_v, g_A])[..., None, :] @ np.stack([G, G, G, G])
+    gradient[1] += g_v[..., None, :] @ B + g_A[..., None, :] @ C + tau[..., None, :] @ Y
+    gradient[2] += 2.0 * (g_A[..., None, :] @ B)
+    half = Gt @ (0.5 * (H_aa @ G) + H_av @ B + H_aA @ C) + 0.5 * (np.swapaxes(B, -1, -2) @ H_vv @ B)
+    half = half + Yt @ (T_a @ G + T_v @ B + T_A @ C)
+    q_q = half + np.swapaxes(half, -1, -2)
+    q_q = q_q + further.diagonal(g_a * f2 + g_v * f3 * u + g_A * (f3 * s + f4 * u**2) + tau * f3 * w)
+    q_qd = Gt @ (H_av @ G + 2.0 * (H_aA @ B)) + np.swapaxes(B, -1, -2) @ H_vv @ G
+    q_qd = q_qd + Yt @ (T_v @ G + 2.0 * (T_A @ B)) + further.diagonal(g_v * f2 + 2.0 * g_A * f3 * u)
+    qd_qd = Gt @ H_vv @ G + further.diagonal(2.0 * g_A * f2)
+    q_qdd = Gt @ H_aA @ G + Yt @ T_A @ G + further.diagonal(g_A * f2)
+    return TorqueHessian(gradient[..., 0, :], np.stack([q_q, q_qd, qd_qd, q_qdd]))
 
 
 HESSIAN = Question(
@@ -116,4 +152,5 @@ HESSIAN = Question(
     ("q", "qd", "qdd", "weight"),
     general=_hessians,
     answer=lambda tree, found: TorqueHessian(*found),
+    of_axes=False,
 )

@@ -11,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
 from kinetree.dynamics.axis_motion import axis_motion, body_poses
 from kinetree.dynamics.by_formulation import slopes_of
-from kinetree.dynamics.coupling import axis_state, coupled, independent, on_axes
+from kinetree.dynamics.coupling import Bends, axis_state, coupled, further_terms, independent, on_axes
 from kinetree.dynamics.evaluate import as_matrices, evaluate, evaluate_full, same_batch
 from kinetree.dynamics.forward import FORWARD, check_pivots, check_pivots_of, solved
 from kinetree.dynamics.given_memory import DerivativesMemory
@@ -83,9 +83,18 @@ def _reaction_slopes(
     if tree.springs is not None:
         for k, part in enumerate(_of_changing_springs(tree, q, qd)):
             slopes[k] += part
-    return JointReactionDerivatives(
-        reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
-    )
+    return JointReactionDerivatives(reaction, _by_coordinates(tree, state, slopes))
+
+
+def _by_coordinates(tree: Tree, state: tuple[Any, ...], slopes: Array) -> Array:
+    """Derivatives (3, ..., n_bodies, 6, n_axes) by motions of all axes, as those by the coordinates."""
+    if tree.coupling is None:
+        return slopes
+    further = further_terms(tree, *(np.asarray(x, dtype=np.float64) for x in state))
+    if further is None:
+        return np.asarray(slopes @ tree.coupling.matrix)
+    count, shape = slopes.shape[-3], slopes.shape
+    return further.slopes(slopes.reshape(*shape[:-3], 6 * count, shape[-1])).reshape(*shape[:-1], -1)
 
 
 def _of_changing_springs(tree: Tree, q: Array, qd: Array) -> Array:
@@ -150,9 +159,7 @@ def _by_formulation(
     to_body[:, :3, :3] = to_body[:, 3:, 3:] = tree.body_rotation.transpose(0, 2, 1)
     reaction = (to_body @ reaction[..., tree.body_axis, :, None])[..., 0]
     slopes = to_body @ slopes[..., tree.body_axis, :, :]
-    return JointReactionDerivatives(
-        reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
-    )
+    return JointReactionDerivatives(reaction, _by_coordinates(tree, state, slopes))
 
 
 REACTION_SLOPES = Question(
@@ -185,6 +192,14 @@ class InverseDynamicsDerivatives(Shown):
 def _torque_slopes(
     mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
 ) -> InverseDynamicsDerivatives:
+    tau, matrices = slopes_of_axes(mechanism, tree, on_axes(tree, *state), wrenches, threads)
+    return _felt(tree, tau, matrices, further_terms(tree, *state))
+
+
+def slopes_of_axes(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> tuple[Array, Array]:
+    """Torques of all axes (..., n) and their derivatives by motions of all axes, (3, ..., n, n)."""
     q, qd, qdd = state
     if wrenches is None:
         (tau,), arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
@@ -201,8 +216,16 @@ def _torque_slopes(
         tau = tau - torque
         for k, part in enumerate(slopes):
             arrays[k] -= part.reshape((*part.shape[:-2], -1))
-    matrices = coupled(tree, as_matrices(arrays, tree.n))
-    return InverseDynamicsDerivatives(independent(tree, tau), matrices)
+    return tau, as_matrices(arrays, tree.n)
+
+
+def _felt(tree: Tree, tau: Array, matrices: Array, further: Bends | None) -> InverseDynamicsDerivatives:
+    """Torques of all axes and their derivatives by these as those of the coordinates."""
+    if further is None:
+        return InverseDynamicsDerivatives(independent(tree, tau), coupled(tree, matrices))
+    slopes = np.swapaxes(further.G, -1, -2) @ further.slopes(matrices)
+    slopes[0] += further.diagonal(further.second * tau)
+    return InverseDynamicsDerivatives((tau[..., None, :] @ further.G)[..., 0, :], slopes)
 
 
 def _torque_slopes_by_formulation(
@@ -212,11 +235,11 @@ def _torque_slopes_by_formulation(
     tau, slopes = slopes_of(name, "inverse_dynamics_derivatives", mechanism, tree, state, wrenches)
     if tree.springs is not None:
         q, qd, _ = axis_state(mechanism, tree, *state)
-        torque, further = spring_slopes(tree, q, qd)
+        torque, more = spring_slopes(tree, q, qd)
         tau = tau - torque
-        for k, part in enumerate(further):
+        for k, part in enumerate(more):
             slopes[k] -= part
-    return InverseDynamicsDerivatives(independent(tree, tau), coupled(tree, slopes))
+    return _felt(tree, tau, slopes, further_terms(tree, *(np.asarray(x, dtype=np.float64) for x in state)))
 
 
 INVERSE_SLOPES = Question(
@@ -227,6 +250,7 @@ INVERSE_SLOPES = Question(
     answer=lambda tree, found: InverseDynamicsDerivatives(*found),
     formulated=_torque_slopes_by_formulation,
     memory=DerivativesMemory(InverseDynamicsDerivatives, "tau", "torques"),
+    of_axes=False,
 )
 
 

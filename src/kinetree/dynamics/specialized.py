@@ -9,6 +9,7 @@ derivatives of forward dynamics from those of inverse dynamics, dqdd/dx = -M^-1 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from kinetree.derivations import denoc
 from kinetree.derivations.denoc.forward import accelerations_and_pivots
 from kinetree.engine.fields import Field, Fields
 from kinetree.engine.interpret import interpreted, interpreted_full
-from kinetree.engine.specialized import MadeCode
+from kinetree.engine.specialized import MOTION, MadeCode
 from kinetree.engine.tape.llvm_text import Arrays
 from kinetree.engine.tape.recording import record, shortest
 from kinetree.errors import InputError, unknown_name
@@ -25,7 +26,7 @@ from kinetree.kernels.aba import ABA_ALONE, SINGULAR
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.layout import Kernel
-from kinetree.kernels.model_table import TREE, tree_table
+from kinetree.kernels.model_table import TREE, column_numbers, tree_table
 from kinetree.kernels.number import where_less
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
@@ -33,6 +34,7 @@ from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.tree import WORLD_AXIS, Tree
 
+SIMULATE = "simulate"
 KERNELS = {
     "inverse_dynamics": RNEA_UNLOADED,
     "forward_dynamics": ABA_ALONE,
@@ -40,6 +42,7 @@ KERNELS = {
     "inverse_dynamics_derivatives": RNEA_GRADIENT,
     "forward_dynamics_derivatives": ABA_GRADIENT,
     "torque_hessian": RNEA_HESSIAN,
+    SIMULATE: ABA_ALONE,
 }
 PARAMETERS = {
     "inertia": ("m", "h", "S", "subtree_m", "gross"),
@@ -56,6 +59,7 @@ LONGEST = {
     "inverse_dynamics_derivatives": 5_000,
     "forward_dynamics_derivatives": 30_000,
     "torque_hessian": 6_000,
+    SIMULATE: 20_000,
 }  # operations up to which code for one mechanism was measured to be faster than the kernels' loops
 Answer = Callable[..., Sequence[Any]]
 
@@ -65,18 +69,24 @@ def made_code(question: str, tree: Tree, parameters: Sequence[str] = ()) -> Made
 
     Raises SingularityError if a joint moves no inertia in any state.
     """
-    kernel = KERNELS[question]
+    kernel, name = KERNELS[question], KERNELS[question].name
     sizes = [tree.n] * kernel.inputs
     full = kernel.n_matrices if kernel.entries is not None else 0
-    judged = kernel.suspicion is not None
+    arrays = Arrays(kernel.outputs, full, kernel.suspicion is not None)
+    if question == SIMULATE:
+        tree, name, arrays = without_passive(tree), MOTION, Arrays(1, 0, False, in_context=True)
     if parameters:
-        columns = sorted({column for name in parameters for column in _columns(name)})
-        constants = _values(tree, columns)
-        recording = record(_with_columns(kernel, tree, columns), [*sizes, len(constants)])
-        arrays = Arrays(kernel.outputs, full, judged, 1)
-        return MadeCode(kernel.name, recording, arrays, tuple(constants))
-    recording = shortest(_answers(question, tree), sizes)
-    return MadeCode(kernel.name, recording, Arrays(kernel.outputs, full, judged))
+        columns = tuple(sorted({column for x in parameters for column in _columns(x)}))
+        constants = tuple(column_numbers(tree_table(tree), columns).tolist())
+        recording = record(_with_columns(kernel, tree, columns, arrays), [*sizes, len(constants)])
+        return MadeCode(name, recording, replace(arrays, constant=1), columns, constants)
+    return MadeCode(name, shortest(_answers(question, tree), sizes), arrays)
+
+
+def without_passive(tree: Tree) -> Tree:
+    """The tree without springs and friction of joints."""
+    none = np.zeros(tree.n)
+    return replace(tree, stiffness=none, viscous=none, coulomb=none, coulomb_bias=none)
 
 
 def _columns(name: str) -> tuple[str, ...]:
@@ -86,18 +96,7 @@ def _columns(name: str) -> tuple[str, ...]:
 
 
 # ---- with numbers that stay in memory -------------------------------------------------------------------
-def _values(tree: Tree, columns: Sequence[str]) -> list[float]:
-    """The numbers of columns of the model table, column by column."""
-    table = tree_table(tree)
-    return [float(x) for name in columns for x in table[:, _part(name)].ravel()]
-
-
-def _part(name: str) -> slice:
-    start, width, _ = TREE.places[name]
-    return slice(start, start + width)
-
-
-def _with_columns(kernel: Kernel, tree: Tree, columns: Sequence[str]) -> Answer:
+def _with_columns(kernel: Kernel, tree: Tree, columns: Sequence[str], arrays: Arrays) -> Answer:
     """The kernel with columns of the model table as one more row of numbers."""
 
     def answer(*rows: Any) -> Sequence[Any]:
@@ -107,7 +106,7 @@ def _with_columns(kernel: Kernel, tree: Tree, columns: Sequence[str]) -> Answer:
             numbers = rows[-1][first : first + (tree.n + 1) * width].reshape(tree.n + 1, width)
             setattr(model, name, Field(numbers, 1))
             first += (tree.n + 1) * width
-        return _of_kernel(kernel, tree, rows[:-1], model)
+        return _of_kernel(kernel, tree, rows[:-1], model)[: arrays.count]
 
     return answer
 
@@ -121,11 +120,12 @@ def _answers(question: str, tree: Tree) -> list[Answer]:
     others: dict[str, Answer] = {
         "inverse_dynamics": lambda *rows: [denoc.inverse_dynamics(tree, *rows)],
         "forward_dynamics": lambda *rows: _forward(tree, *rows),
+        SIMULATE: lambda *rows: _forward(tree, *rows)[:1],
         "mass_matrix": lambda q: [denoc.mass_matrix(tree, q).ravel()],
         "inverse_dynamics_derivatives": lambda *rows: _inverse_slopes(tree, *rows),
         "forward_dynamics_derivatives": lambda *rows: _forward_slopes(tree, *rows),
     }
-    if question.startswith("forward"):  # of which the kernel's is always longer
+    if kernel in (ABA_ALONE, ABA_GRADIENT):  # of which the kernel's is always longer
         return [others[question]]
     return [others[question], lambda *rows: _of_kernel(kernel, tree, rows)]
 

@@ -22,7 +22,7 @@ from kinetree.dynamics.specialized import acceleration_slopes
 from kinetree.dynamics.springs import stretch
 from kinetree.engine.interpret import interpreted, interpreted_full
 from kinetree.engine.tape.recording import Recording, shortest
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, SingularityError, unknown_name
 from kinetree.kernels.energy import ENERGY, KINETIC, POTENTIAL
 from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
@@ -107,8 +107,20 @@ def taped(mechanism: Mechanism, name: str) -> TapedAnswer:
     inputs = tuple(TapedQuantity(x, (mechanism.n_dof,), *ARGUMENTS[x]) for x in question.inputs)
 
     functions = (CLOSED[name],) if mechanism.loops else question.answers
+    coupling = mechanism.tree.coupling
+    if coupling is not None and coupling.laws is not None and coupling.laws.table.breaks.size:
+        raise InputError(
+            f"joint '{coupling.laws.names[0]}' follows another by a function of several pieces, which "
+            "cannot be recorded; polynomials can"
+        )
     answers = [partial(answer, mechanism) for answer in functions]
-    recording = shortest(answers, [x.size for x in inputs])
+    try:
+        recording = shortest(answers, [x.size for x in inputs])
+    except ZeroDivisionError:
+        raise SingularityError(
+            f"{name} of '{mechanism.name}': a joint, with those that follow it, moves no inertia in any "
+            "state; give the bodies beyond it mass and extent, or the joint an armature"
+        ) from None
     return TapedAnswer(question, inputs, question.results(mechanism), recording)
 
 
@@ -178,6 +190,8 @@ def _inverse_slopes(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any
     tree = _simple(mechanism, "inverse_dynamics_derivatives")
     axes = on_axes(tree, q, qd, qdd)
     (tau,), full = interpreted_full(RNEA_GRADIENT, tree, axes, [tree.n])
+    if tree.coupling is not None:
+        tree.coupling.check_linear("recorded derivatives")
     return [independent(tree, tau), *(coupled(tree, x.reshape(tree.n, tree.n)) for x in full)]
 
 
@@ -232,7 +246,7 @@ def _regressor(mechanism: Mechanism, q: Any, qd: Any, qdd: Any) -> list[Any]:
     _, (found,) = interpreted_full(REGRESSOR, tree, on_axes(tree, q, qd, qdd), [])
     Y = found.reshape(tree.n, tree.n_bodies * PARAMETERS)
     if tree.coupling is not None:
-        Y = tree.coupling.matrix.T @ Y
+        Y = axis_slopes(tree, on_axes(tree, q)[0]).T @ Y
     return [Y.reshape(-1, tree.n_bodies, PARAMETERS)]
 
 

@@ -89,7 +89,7 @@ class Prepared:
 
     def _code_for_one(self) -> tuple[Any, Array]:
         """Machine code for single states, and its memory."""
-        made = made_for(self.kernel, self.tree)
+        made = made_for(self.kernel.name, self.tree)
         if made is not None:
             from kinetree.engine.tape.made_code import machine_code, new_memory
 
@@ -169,7 +169,7 @@ class Prepared:
         Results that are ``streamed`` past the caches are bound by memory: the general code serves for them.
         """
         with self._preparing:
-            made = made_for(self.kernel, self.tree)
+            made = made_for(self.kernel.name, self.tree)
             if made is None:  # the same for both
                 self._blocks = self._large = self._blocks or self._general()
             elif streamed:
@@ -204,7 +204,7 @@ class Prepared:
             packed = packed_rows(kernel, self.tree) * kernel.entries.width
             room = self._packed + packed_room(packed, LANES)
             run, body = full_states(kernel), full_code(kernel)
-        if self.way is not None and made_for(kernel, self.tree) is None:
+        if self.way is not None and made_for(kernel.name, self.tree) is None:
             self.way.take_many(body, table, cleared(room), self._packed, self._places)
         return Ranges(run, table, partial(cleared, room), LANES)
 

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kinetree.engine.tape.llvm_text import Arrays, can_write
 from kinetree.engine.tape.recording import Recording
-from kinetree.kernels.layout import Kernel
 from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import Tree
+
+MOTION = "motion"  # what right-hand sides of simulations ask: accelerations without springs and friction
 
 
 @dataclass(frozen=True, eq=False)
 class MadeCode:
-    """What code for one mechanism does: a recording, how its results go to arrays, its constant numbers."""
+    """What code for one mechanism does: a recording, how its results go to arrays, its constant numbers.
+
+    ``constants`` are those of ``columns`` of the model table, which are not known to the code.
+    """
 
     name: str
     recording: Recording
     arrays: Arrays
+    columns: tuple[str, ...] = ()
     constants: Sequence[float] = ()
 
     @property
@@ -45,16 +50,16 @@ class MadeCode:
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def specialize(tree: Tree, made: Mapping[Kernel, MadeCode]) -> None:
-    """Let kernels run by code that was made for the tree; before any of them is prepared for it."""
-    _made_kernels(tree).update(made)
+def specialize(tree: Tree, made: Iterable[MadeCode]) -> None:
+    """Let what the code is named after run by code made for the tree; before it is prepared for it."""
+    _all_made(tree).update({code.name: code for code in made})
 
 
-def made_for(kernel: Kernel, tree: Tree) -> MadeCode | None:
-    """The code that was made for a kernel and a tree; None if the general code serves."""
-    return _made_kernels(tree).get(kernel)
+def made_for(name: str, tree: Tree) -> MadeCode | None:
+    """The code that was made for a tree instead of a kernel of that name; None if the general code serves."""
+    return _all_made(tree).get(name)
 
 
 @once_per_tree
-def _made_kernels(tree: Tree) -> dict[Kernel, MadeCode]:
+def _all_made(tree: Tree) -> dict[str, MadeCode]:
     return {}

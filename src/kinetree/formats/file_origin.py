@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,14 +14,30 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
+from kinetree.model import zoo
+from kinetree.model.mechanism import Mechanism
 
 Place = tuple[int | str, ...]  # keys and indices from the top of the file, as pydantic gives them
+MUSCULAR = ("muscle", "wrap", "marker")
 ARRAYS = {
     key: tuple(key.split("."))
-    for key in ("body", "joint", "loop", "contact", "spring", "frame", "actuator", "state", "dh.row")
+    for key in (
+        "body",
+        "joint",
+        "loop",
+        "contact",
+        "spring",
+        "frame",
+        "actuator",
+        "state",
+        "include",
+        "dh.row",
+        *MUSCULAR,
+    )
 }
 MENTIONED = re.compile(
-    r"(?P<key>body|joint|loop|spring|contact point|frame|actuator|state) '(?P<name>.*?)'|DH row (?P<row>\d+)"
+    r"(?P<key>body|joint|loop|spring|contact point|frame|actuator|state|muscle|wrap|marker) '(?P<name>.*?)'"
+    r"|DH row (?P<row>\d+)"
     r"|more than one (?P<repeated>[a-z ]+) is called '(?P<twice>.*)'; |cycle: (?P<first>.*?) -> "
 )
 DECIMAL_COMMA = re.compile(r"= *[-+]?\d+,\d+ *(#.*)?$")
@@ -37,16 +53,30 @@ UNCLOSED = (
 )
 
 
+def zoo_alone(name: str) -> Mechanism:
+    """A mechanism of the zoo: what a text without a folder can include."""
+    if name not in zoo.ZOO:
+        raise FileError(
+            f"mechanism: {unknown_name('mechanism of the zoo', name, zoo.ZOO)} A text that is no file "
+            "includes no files."
+        )
+    return zoo.by_name(name)
+
+
 @dataclass(frozen=True)
 class Origin:
-    """The source's name, and the lines of its [[body]], [[loop]], [[contact]] and [[dh.row]] headers."""
+    """The source's name, and the lines of its [[body]], [[loop]], [[contact]] and [[dh.row]] headers.
+
+    ``included`` reads a mechanism that it includes, by path or name.
+    """
 
     source: str
     table: Mapping[str, Any]
     lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    included: Callable[[str], Mechanism] = field(default=zoo_alone, kw_only=True)
 
     @classmethod
-    def of_text(cls, text: str, source: str) -> Origin:
+    def of_text(cls, text: str, source: str, included: Callable[[str], Mechanism] = zoo_alone) -> Origin:
         """Parse TOML text; broken text is a FileError with line and column."""
         try:
             table = tomllib.loads(text.removesuffix("\n") + "\n")
@@ -55,7 +85,8 @@ class Origin:
         except (ValueError, RecursionError) as error:
             fault = "is too deeply nested" if isinstance(error, RecursionError) else "holds too long a number"
             raise FileError(f"{source}: cannot be read: it {fault}") from None
-        return cls(source, table, {key: _header_lines(text, key) for key in ARRAYS})
+        lines = {key: _header_lines(text, key) for key in ARRAYS}
+        return cls(source, table, lines, included=included)
 
     def where(self, place: Place) -> str:
         """The source, the line and the name of the body, loop, ... that the place is in."""
@@ -130,7 +161,7 @@ class Origin:
 
 def _names(key: str, index: int, entry: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """The kinds and names of what an entry of an array describes; a joint without a name gets its body's."""
-    if key in ("joint", "loop", "contact", "spring", "frame", "actuator", "state"):
+    if key in ("joint", "loop", "contact", "spring", "frame", "actuator", "state", *MUSCULAR):
         yield key, entry.get("name")
     if key == "loop":
         yield "joint", entry.get("name")

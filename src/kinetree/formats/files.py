@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, InputError, listed
+from kinetree.formats.held_inside import file_of
 from kinetree.formats.installed import installed_path, is_installed_name
 from kinetree.formats.kinds import SUFFIXES, WRITTEN, FileKind
 from kinetree.formats.regular_file import (
@@ -21,11 +22,6 @@ from kinetree.formats.regular_file import (
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.variants import with_armature
-
-OPENSIM = (
-    "; OpenSim models are not read: myoconverter (MyoSuite) converts them to MJCF; kinetree.zoo.human() is "
-    "a person of any size"
-)
 
 
 def load(
@@ -41,7 +37,7 @@ def load(
     strict: bool = False,
     arguments: Mapping[str, str | int | float | bool] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world) or .xml (MJCF) file.
+    """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world), .xml (MJCF), .osim or .m file (ReDySim).
 
     A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``; a model of an
     SDF file without a joint to the world floats, unless ``floating_base=False``. ``root`` names the root link
@@ -108,11 +104,34 @@ def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
     write_text(place, WRITERS[kind.name](mechanism), force)
 
 
-def _load_toml(path: Path, **options: Any) -> Mechanism:
+def _load_toml(path: Path, above: tuple[Path, ...] = ()) -> Mechanism:
     from kinetree.formats.mesh_home import with_mesh_folder
     from kinetree.formats.toml_file import mechanism_from_toml
 
-    return with_mesh_folder(mechanism_from_toml(read_text(path), source=str(path)), path.parent)
+    read = mechanism_from_toml(read_text(path), str(path), included_by(path, above))
+    return with_mesh_folder(read, path.parent)
+
+
+def included_by(path: Path, above: tuple[Path, ...] = ()) -> Callable[[str], Mechanism]:
+    """Reads what the file at a path includes: a mechanism of the zoo, or a file with a path from there.
+
+    ``above`` are the files that include this one, which it must not include again.
+    """
+    from kinetree.model import zoo
+
+    def read(name: str) -> Mechanism:
+        if name in zoo.ZOO:
+            return zoo.by_name(name)
+        place = checked_path(file_of(path.parent, name))
+        chain = (*above, path.resolve())
+        if place.resolve() in chain:
+            raise FileError(f"{place}: includes itself, by way of {listed(str(x) for x in chain)}")
+        if place.suffix.lower() != ".toml":
+            return load(place)
+        check_readable(place)
+        return _load_toml(place, above=chain)
+
+    return read
 
 
 def _load_urdf(path: Path, **options: Any) -> Mechanism:
@@ -133,12 +152,26 @@ def _load_sdf(path: Path, **options: Any) -> Mechanism:
     return load_sdf(path, **options)
 
 
+def _load_redysim(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.redysim import load_redysim
+
+    return load_redysim(path, **options)
+
+
+def _load_osim(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.osim import load_osim
+
+    return load_osim(path, **options)
+
+
 READERS: dict[str, Callable[..., Mechanism]] = {
     "TOML": _load_toml,
     "URDF": _load_urdf,
     "URDF (xacro)": _load_urdf,
     "SDF": _load_sdf,
     "MJCF": _load_mjcf,
+    "OpenSim": _load_osim,
+    "ReDySim": _load_redysim,
 }
 
 
@@ -168,7 +201,7 @@ def by_suffix(path: Path, suffixes: Collection[str], verb: str) -> FileKind:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         stated = f"the suffix '{path.suffix}'" if suffix else "no suffix"
-        hint = OPENSIM if suffix == ".osim" else _zoo_hint(path, verb)
+        hint = _zoo_hint(path, verb)
         raise FileError(f"{path}: has {stated}; a mechanism can be {verb} as {listed(suffixes)}{hint}")
     return SUFFIXES[suffix]
 

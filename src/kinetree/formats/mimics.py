@@ -13,7 +13,7 @@ def resolved_mimics(written: Mapping[str, Mimic], place: Callable[[str], str]) -
 
     >>> chain = {"b": Mimic("a", 2.0, 1.0), "c": Mimic("b", 3.0)}
     >>> resolved_mimics(chain, str)["c"]
-    Mimic(joint='a', multiplier=6.0, offset=3.0, higher=(), others=())
+    Mimic(joint='a', multiplier=6.0, offset=3.0, higher=(), others=(), function=None)
     """
     resolved: dict[str, Mimic] = {}
     for name in written:

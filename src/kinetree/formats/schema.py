@@ -23,6 +23,7 @@ from kinetree.formats.schema_parts import (
     BoxTable,
     CutKind,
     CylinderTable,
+    FunctionTable,
     GraphKind,
     JointDirections,
     JointParameters,
@@ -37,6 +38,7 @@ from kinetree.formats.schema_parts import (
 from kinetree.model.body import WORLD
 from kinetree.model.joint_kind import CUT_KINDS, KINDS
 from kinetree.model.mechanism import EARTH
+from kinetree.model.muscle import CURVES, METHODS, RADII, SIDES
 
 
 class JointTable(JointParameters, Placed, JointDirections):
@@ -58,6 +60,15 @@ def _kind_alone(value: object) -> object:
             f"got {reprlib.repr(value)}"
         )
     return {"kind": value} if isinstance(value, str) else value
+
+
+class CarryingJoint(JointParameters, JointDirections):
+    """The joint that carries an included mechanism."""
+
+    name: str | None = Field(None, description="Name of the joint; default the prefix and 'mount'.")
+    labels: list[str] | None = Field(
+        None, description="Names of its degrees of freedom, appended to the joint's name after a dot."
+    )
 
 
 class _OrKind:
@@ -161,6 +172,15 @@ class FrameTable(Placed):
     body: str = Field(description="Name of the body, or 'world'.")
 
 
+class MarkerTable(Table):
+    """A point of a body that motion capture sees."""
+
+    name: str = Field(description="Name of the marker.")
+    body: str = Field(description="Name of the body, or 'world'.")
+    at: Vector = Field(ORIGIN, description="Position in the body's frame (m).")
+    weight: Number = Field(1.0, description="How much its error counts (no unit).")
+
+
 class ActuatorTable(Table):
     """A motor or servo: force = gain u + bias - kp l - kv dl/dt of a control u, l = sum of gear q."""
 
@@ -234,6 +254,97 @@ class SpringTable(Table):
     )
 
 
+class IncludeTable(Placed):
+    """Another mechanism that is part of this one, with all that it has."""
+
+    mechanism: str = Field(
+        description="A mechanism file, with a path relative to this one, or the name of one of the zoo."
+    )
+    prefix: str = Field("", description='What goes before its names, such as "left_"; default nothing.')
+    on: str = Field(
+        WORLD, description="Body or frame of those included before that it is placed on; default the world."
+    )
+    joint: Annotated[CarryingJoint, BeforeValidator(_kind_alone), _OrKind()] | None = Field(
+        None,
+        description="Joint that carries it; default its own joints, or a weld if it floats and is on a body.",
+    )
+
+
+class WrapTable(Placed):
+    """A surface of a body that muscles wrap around."""
+
+    name: str = Field(description="Name of the wrap.")
+    body: str = Field(description="Name of the body, or 'world'.")
+    shape: str = Field(
+        "cylinder",
+        description="Shape: cylinder along z, sphere, ellipsoid, torus about z.",
+        json_schema_extra={"enum": list(RADII)},
+    )
+    radii: list[Number] = Field(
+        description="Radii (m): one of a cylinder or sphere, three half axes of an ellipsoid, of a torus "
+        "that of its tube and that of its center circle."
+    )
+    length: Number | None = Field(None, description="Length of a cylinder along z (m); default unlimited.")
+    side: str | None = Field(
+        None,
+        description="Side of the wrap that paths go around, such as +x; default the shorter one.",
+        json_schema_extra={"enum": list(SIDES)},
+    )
+
+
+class LawTable(FunctionTable):
+    """A smooth function of the position of a joint."""
+
+    coordinate: str = Field(description="Name of the joint.")
+
+
+class PathPointTable(Placed):
+    """A point of a muscle's path, fixed in a body, conditional, or moving in it."""
+
+    body: str = Field(description="Name of the body, or 'world'.")
+    coordinate: str | None = Field(None, description="Joint that decides whether the point is active.")
+    active: Ends | None = Field(None, description="From where to where the joint is while it is (rad, m).")
+    x: Number | LawTable | None = Field(None, description="Place along x of a moving point (m).")
+    y: Number | LawTable | None = Field(None, description="Place along y of a moving point (m).")
+    z: Number | LawTable | None = Field(None, description="Place along z of a moving point (m).")
+
+
+class PathWrapTable(Table):
+    """The use of a wrap by a muscle."""
+
+    wrap: str = Field(description="Name of the wrap.")
+    first: int | None = Field(None, description="Index of the path point (from 0) that it begins after.")
+    last: int | None = Field(None, description="Index of the path point that it ends before.")
+    method: str = Field(
+        "hybrid", description="Method of ellipsoids in OpenSim.", json_schema_extra={"enum": list(METHODS)}
+    )
+
+
+class MuscleTable(Table):
+    """A muscle of Hill's type."""
+
+    name: str = Field(description="Name of the muscle.")
+    path: list[PathPointTable] = Field(description="Points of its path, from origin to insertion.")
+    wraps: list[PathWrapTable] = Field([], description="What it wraps around.")
+    max_isometric_force: Number = Field(1000.0, description="Greatest isometric force (N).")
+    optimal_fiber_length: Number = Field(0.1, description="Optimal length of the fibers (m).")
+    tendon_slack_length: Number = Field(0.2, description="Slack length of the tendon (m).")
+    pennation_angle: Angle = Field(0.0, description='Pennation at the optimal length (rad or "10 deg").')
+    max_contraction_velocity: Number = Field(10.0, description="Greatest speed (optimal lengths per second).")
+    activation_time: Number = Field(0.015, description="Time of activation (s).")
+    deactivation_time: Number = Field(0.06, description="Time of deactivation (s).")
+    minimum_activation: Number = Field(0.01, description="Least activation (no unit).")
+    kind: str = Field(
+        "degroote2016", description="Curves of the muscle.", json_schema_extra={"enum": list(CURVES)}
+    )
+    rigid_tendon: bool = Field(False, description="Whether the tendon does not stretch.")
+    curves: dict[str, Number] = Field(
+        {}, description="Numbers of the curves by their names (no unit; pennation in rad)."
+    )
+    slow_twitch: Number = Field(0.5, description="Share of slow fibers (no unit).")
+    specific_tension: Number = Field(250e3, description="Greatest stress of the fibers (Pa).")
+
+
 class DhLink(Table):
     """Geometry and body of a row of a DH table."""
 
@@ -286,15 +397,19 @@ class MechanismTable(Table):
     gravity: Vector = Field(
         list(EARTH), description="Gravitational acceleration in the world (m/s^2); default z up on Earth."
     )
+    include: list[IncludeTable] = Field([], description="Mechanisms that are parts of this one.")
     body: list[BodyTable] = Field([], description="Bodies, each with the joint to its parent.")
     dh: DhTable | None = Field(None, description="DH table, instead of bodies.")
     loop: list[LoopTable] = Field([], description="Cut joints that close loops.")
     spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
     contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
     frame: list[FrameTable] = Field([], description="Named frames of bodies.")
+    marker: list[MarkerTable] = Field([], description="Points of bodies that motion capture sees.")
     actuator: list[ActuatorTable] = Field([], description="Motors and servos.")
     state: list[StateTable] = Field([], description="Named states.")
     floor: FloorTable | None = Field(None, description="The floor of the scene; default none.")
+    muscle: list[MuscleTable] = Field([], description="Muscles.")
+    wrap: list[WrapTable] = Field([], description="Surfaces that muscles wrap around.")
 
 
 class GraphTable(Table):

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
+from kinetree.algebra.smooth_functions import ENDS
 from kinetree.formats.file_values import (
     Angle,
     Angles,
@@ -27,6 +28,13 @@ from kinetree.model.body import SHAPE_SIZES
 from kinetree.model.joint_kind import CUT_KINDS, KINDS
 
 ORIGIN = [0.0, 0.0, 0.0]
+FUNCTIONS = {
+    "polynomial": ("coefficients",),
+    "cubic_spline": ("x", "y"),
+    "piecewise_linear": ("x", "y"),
+    "scaled": ("function", "factor"),
+    "composed": ("outer", "inner"),
+}
 EACH = "one number, or one per degree of freedom"
 Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 CutKind = Annotated[str, Field(json_schema_extra={"enum": list(CUT_KINDS)})]
@@ -62,6 +70,24 @@ class Placed(Table):
     )
 
 
+class FunctionTable(Table):
+    """A smooth function of one coordinate."""
+
+    kind: str = Field(description="What it is made of.", json_schema_extra={"enum": list(FUNCTIONS)})
+    coefficients: list[Number] | None = Field(
+        None, description="Coefficients of a polynomial, lowest power first (rad or m)."
+    )
+    x: list[Number] | None = Field(None, description="Ascending points of a spline or of lines (rad or m).")
+    y: list[Number] | None = Field(None, description="Values at these points (rad or m).")
+    ends: str | None = Field(
+        None, description="Ends of a spline; default cubic.", json_schema_extra={"enum": list(ENDS)}
+    )
+    factor: Number | None = Field(None, description="Factor of a scaled function (no unit).")
+    function: FunctionTable | None = Field(None, description="The function that is scaled.")
+    outer: FunctionTable | None = Field(None, description="The outer one of two functions.")
+    inner: FunctionTable | None = Field(None, description="The inner one of two functions.")
+
+
 class MimicTable(Table):
     """Another joint that this one follows: offset + multiplier p + higher[0] p^2 + ... of its p."""
 
@@ -72,6 +98,9 @@ class MimicTable(Table):
     others: dict[str, Number] = Field(
         {},
         description="Further joints that it follows: their multipliers by name (no unit or m, rad).",
+    )
+    function: FunctionTable | None = Field(
+        None, description="Any smooth function of p, instead of multiplier, offset, higher and others."
     )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from kinetree.algebra.arrays import frozen
-from kinetree.errors import FileError, shown
-from kinetree.formats.file_origin import Origin
+from kinetree.errors import FileError, ModelError, shown
+from kinetree.formats.file_origin import Origin, zoo_alone
 from kinetree.formats.schema import DhTable, GraphTable, MechanismTable, is_graph
 from kinetree.formats.toml_parts import (
     actuator_of,
@@ -23,12 +23,19 @@ from kinetree.formats.toml_parts import (
     dh_row_of,
     floor_of,
     frame_of,
+    joint_of,
     link_of,
     loop_of,
+    marker_of,
+    muscle_of,
+    placement_of,
     spring_of,
     state_of,
+    wrap_of,
 )
 from kinetree.formats.toml_writer import mechanism_table, toml_text
+from kinetree.model.body import WORLD
+from kinetree.model.joined import join, placed, with_more
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.named_state import NamedStates
 
@@ -38,8 +45,12 @@ Table = TypeVar("Table")
 Made = TypeVar("Made")
 
 
-def mechanism_from_toml(text: str, source: str = "text") -> Mechanism:
+def mechanism_from_toml(
+    text: str, source: str = "text", included: Callable[[str], Mechanism] = zoo_alone
+) -> Mechanism:
     """The mechanism that a TOML text describes; messages call the text by its ``source``.
+
+    ``included`` reads the mechanisms that it includes, by path or name.
 
     >>> mechanism_from_toml('''
     ... name = "pendulum"
@@ -52,7 +63,7 @@ def mechanism_from_toml(text: str, source: str = "text") -> Mechanism:
     """
     if not isinstance(text, str):
         raise FileError(f"{source}: a mechanism file must be text, got {type(text).__name__}")
-    return mechanism_of(Origin.of_text(text.removeprefix("\ufeff"), source))
+    return mechanism_of(Origin.of_text(text.removeprefix("\ufeff"), source, included))
 
 
 def mechanism_from_table(table: Mapping[str, Any], source: str = "table") -> Mechanism:
@@ -74,8 +85,9 @@ def mechanism_of(origin: Origin) -> Mechanism:
         file = MechanismTable.model_validate(dict(origin.table))
     except ValidationError as error:
         raise origin.explained(error, MechanismTable) from None
-    if bool(file.body) == (file.dh is not None):
-        fault = "both [[body]] and [dh]" if file.body else "neither [[body]] nor [dh]"
+    parts = [f"[[{key}]]" for key in ("include", "body") if getattr(file, key)]
+    if bool(parts) == (file.dh is not None):
+        fault = f"both {parts[0]} and [dh]" if parts else "neither [[body]] nor [dh]"
         raise FileError(f"{origin.source}: has {fault}; a mechanism is described by one of them")
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused as not finite
         return _from_bodies(file, origin) if file.dh is None else _from_dh(file, file.dh, origin)
@@ -84,8 +96,30 @@ def mechanism_of(origin: Origin) -> Mechanism:
 def _from_bodies(file: MechanismTable, origin: Origin) -> Mechanism:
     links = _each(file.body, link_of, origin, "body")
     more = _further(file, origin)
+    whole = _included(file, origin)
     with origin.blamed():
-        return Mechanism(file.name, links, frozen(file.gravity), **more)
+        if whole is None:
+            return Mechanism(file.name, links, frozen(file.gravity), **more)
+        return with_more(whole, file.name, links, **more)
+
+
+def _included(file: MechanismTable, origin: Origin) -> Mechanism | None:
+    """The mechanisms that a file includes, each placed on those before it."""
+    whole: Mechanism | None = None
+    for k, table in enumerate(file.include):
+        with origin.blamed("include", k):
+            part = origin.included(table.mechanism).with_gravity(file.gravity)
+            placement = placement_of(table, "place")
+            joint = None
+            if table.joint is not None:
+                joint = joint_of(table.joint.name or f"{table.prefix}mount", table.joint)
+            if whole is not None:
+                whole = join(whole, part, table.on, placement=placement, joint=joint, prefix=table.prefix)
+            elif table.on == WORLD:
+                whole = placed(part, placement, joint, table.prefix)
+            else:
+                raise ModelError(f"on: the first mechanism is placed on the world, got '{table.on}'")
+    return whole
 
 
 def _from_graph(origin: Origin) -> Mechanism:
@@ -136,6 +170,9 @@ def _further(file: MechanismTable, origin: Origin) -> dict[str, Any]:
         "actuators": _each(file.actuator, actuator_of, origin, "actuator"),
         "states": NamedStates(_each(file.state, state_of, origin, "state")),
         "floor": floor,
+        "muscles": _each(file.muscle, muscle_of, origin, "muscle"),
+        "wraps": _each(file.wrap, wrap_of, origin, "wrap"),
+        "markers": _each(file.marker, marker_of, origin, "marker"),
     }
 
 

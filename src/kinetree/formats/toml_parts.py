@@ -14,11 +14,14 @@ import numpy as np
 from kinetree.algebra.arrays import frozen
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis, unit_axis
+from kinetree.algebra.smooth_functions import SmoothFunction
 from kinetree.errors import ModelError, listed
 from kinetree.formats.file_values import Degrees
+from kinetree.formats.function_tables import function_of
 from kinetree.formats.schema import (
     ActuatorTable,
     BodyTable,
+    CarryingJoint,
     ContactTable,
     DhRowTable,
     FloorTable,
@@ -26,11 +29,16 @@ from kinetree.formats.schema import (
     GraphBodyTable,
     GraphJointTable,
     JointTable,
+    LawTable,
+    MarkerTable,
+    MuscleTable,
+    PathPointTable,
     SpringTable,
     StateTable,
     TerrainTable,
+    WrapTable,
 )
-from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
+from kinetree.formats.schema_parts import FunctionTable, JointParameters, MimicTable, Placed, ShapeTable
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import Body, Shape
 from kinetree.model.contact_point import ContactPoint
@@ -41,7 +49,9 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
 from kinetree.model.joint_kind import ALL_KINDS, KINDS, REVOLUTE
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.mechanism import Link
+from kinetree.model.muscle import MovingPoint, Muscle, PathPoint, PathWrap, Wrap
 from kinetree.model.named_state import NamedState
 from kinetree.model.spring import Spring
 
@@ -106,6 +116,12 @@ def frame_of(table: FrameTable) -> Frame:
     return Frame(table.name, table.body, placement_of(table, f"frame '{table.name}'"))
 
 
+def marker_of(table: MarkerTable) -> Marker:
+    """A point that motion capture sees."""
+    x, y, z = table.at
+    return Marker(table.name, table.body, (x, y, z), float(table.weight))
+
+
 def actuator_of(table: ActuatorTable) -> Actuator:
     """A motor or servo."""
     ranges = {key: getattr(table, key) for key in ("force_range", "control_range")}
@@ -153,6 +169,40 @@ def spring_of(table: SpringTable) -> Spring:
     )
 
 
+def wrap_of(table: WrapTable) -> Wrap:
+    """A surface that muscles wrap around."""
+    place = placement_of(table, f"wrap '{table.name}'")
+    length = None if table.length is None else float(table.length)
+    return Wrap(table.name, table.body, table.shape, place, tuple(table.radii), length, table.side)
+
+
+def muscle_of(table: MuscleTable) -> Muscle:
+    """A muscle with its path."""
+    path = tuple(path_point_of(point, f"muscle '{table.name}'") for point in table.path)
+    wraps = tuple(PathWrap(use.wrap, use.first, use.last, use.method) for use in table.wraps)
+    numbers = {key: value for key, value in table if key not in ("name", "path", "wraps", "curves")}
+    return Muscle(table.name, path, wraps, **numbers, curves=tuple(table.curves.items()))
+
+
+def path_point_of(table: PathPointTable, what: str) -> PathPoint | MovingPoint:
+    """A point of a path: fixed, conditional, or moving if it has places along its axes."""
+    given = [getattr(table, key) for key in "xyz"]
+    if all(law is None for law in given):
+        if table.rotation is not None or table.rpy is not None:
+            raise ModelError(f"{what}: a path point that does not move has no rotation")
+        active = None if table.active is None else (table.active[0], table.active[1])
+        return PathPoint(table.body, (table.at[0], table.at[1], table.at[2]), table.coordinate, active)
+    if any(law is None for law in given) or table.coordinate is not None or table.active is not None:
+        raise ModelError(f"{what}: a moving path point has x, y and z, and neither coordinate nor active")
+    x, y, z = (float(law) if isinstance(law, int | float) else _law(law) for law in given)
+    a, b, c = (None if isinstance(law, int | float) else law.coordinate for law in given)
+    return MovingPoint(table.body, x, y, z, (a, b, c), placement_of(table, what))
+
+
+def _law(table: LawTable) -> SmoothFunction:
+    return function_of(FunctionTable(**{key: value for key, value in table if key != "coordinate"}))
+
+
 def placement_of(table: Placed, what: str) -> Placement:
     """Where a frame is; ``what`` names it in messages."""
     return Placement.at(table.at, table.rotation, table.rpy, what=what, error=ModelError)
@@ -187,12 +237,12 @@ def inertia_of(table: GraphBodyTable) -> Inertia:
     return Inertia(**given, allow_unphysical=table.allow_unphysical)
 
 
-def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -> Joint:
+def joint_of(name: str, keys: JointTable | CarryingJoint | GraphJointTable, cut: bool = False) -> Joint:
     """A joint with its axes exactly as they are written."""
     _check_degrees(keys.kind, keys)
     mimic = None if keys.mimic is None else _mimic(keys.mimic)
     given = {key: getattr(keys, key) for key in PARAMETERS if getattr(keys, key) is not None}
-    labels = (keys.labels or ()) if isinstance(keys, JointTable) else ()
+    labels = () if isinstance(keys, GraphJointTable) else (keys.labels or ())
     joint = Joint.of_kind(
         name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, keys.driven, cut, labels, **given
     )
@@ -207,7 +257,9 @@ def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -
 
 def _mimic(table: MimicTable) -> Mimic:
     others = tuple((name, float(value)) for name, value in table.others.items())
-    return Mimic(table.joint, float(table.multiplier), float(table.offset), tuple(table.higher), others)
+    function = None if table.function is None else function_of(table.function)
+    numbers = float(table.multiplier), float(table.offset), tuple(table.higher)
+    return Mimic(table.joint, *numbers, others, function)
 
 
 def _exact(unit: Any, written: str | list[float] | None) -> Any:

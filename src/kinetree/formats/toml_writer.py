@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import unit_axis
 from kinetree.errors import FileError
 from kinetree.formats.file_values import AXIS_NAMES
+from kinetree.formats.function_tables import function_table
 from kinetree.model.actuator import UNLIMITED, Actuator
 from kinetree.model.body import Shape
 from kinetree.model.contact_point import ContactPoint
@@ -22,7 +24,9 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, usual_value
 from kinetree.model.joint_kind import ALL_KINDS
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.muscle import MovingPoint, Muscle, PathPoint, PathWrap, Wrap
 from kinetree.model.named_state import NamedState
 from kinetree.model.spring import Spring
 
@@ -59,6 +63,9 @@ def mechanism_table(mechanism: Mechanism) -> Table:
         "frame": [{"name": x.name, "body": x.body, **_placement(x.placement)} for x in mechanism.frames],
         "actuator": [_actuator(x) for x in mechanism.actuators],
         "state": [_state(x) for x in mechanism.states.values()],
+        "marker": [_marker(x) for x in mechanism.markers],
+        "wrap": [_wrap(x) for x in mechanism.wraps],
+        "muscle": [_muscle(x) for x in mechanism.muscles],
     }
     table |= {key: rows for key, rows in more.items() if rows}
     if mechanism.floor is not None:
@@ -131,11 +138,12 @@ def _joint(joint: Joint, placement: Placement | None = None, cut: bool = False) 
     if joint.labels:
         table["labels"] = list(joint.labels)
     if joint.mimic is not None:
-        table["mimic"] = {
-            "joint": joint.mimic.joint,
-            "multiplier": float(joint.mimic.multiplier),
-            "offset": float(joint.mimic.offset),
-        }
+        table["mimic"] = {"joint": joint.mimic.joint}
+        if joint.mimic.function is None:
+            numbers = {"multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
+            table["mimic"] |= {key: float(value) for key, value in numbers.items()}
+        else:
+            table["mimic"]["function"] = function_table(joint.mimic.function)
         if joint.mimic.higher:
             table["mimic"]["higher"] = list(joint.mimic.higher)
         if joint.mimic.others:
@@ -225,6 +233,51 @@ def _state(state: NamedState) -> Table:
     return table if state.control is None else table | {"control": state.control.tolist()}
 
 
+def _marker(marker: Marker) -> Table:
+    weight = {} if marker.weight == 1.0 else {"weight": marker.weight}
+    return {"name": marker.name, "body": marker.body, "at": list(marker.position), **weight}
+
+
+def _wrap(wrap: Wrap) -> Table:
+    table: Table = {"name": wrap.name, "body": wrap.body, "shape": wrap.shape, "radii": list(wrap.radii)}
+    for key in ("length", "side"):
+        if getattr(wrap, key) is not None:
+            table[key] = getattr(wrap, key)
+    return table | _placement(wrap.placement)
+
+
+def _muscle(muscle: Muscle) -> Table:
+    table: Table = {"name": muscle.name, "path": [_path_point(point) for point in muscle.path]}
+    if muscle.wraps:
+        table["wraps"] = [_given(use, "wrap") for use in muscle.wraps]
+    table |= {
+        key: value for key, value in _given(muscle, "name").items() if key not in ("path", "wraps", "curves")
+    }
+    return table | ({"curves": dict(muscle.curves)} if muscle.curves else {})
+
+
+def _given(part: PathWrap | Muscle, name: str) -> Table:
+    """The fields of a part that differ from their defaults, and its name."""
+    return {
+        x.name: getattr(part, x.name)
+        for x in fields(part)
+        if x.name == name or getattr(part, x.name) != x.default
+    }
+
+
+def _path_point(point: PathPoint | MovingPoint) -> Table:
+    table: Table = {"body": point.body}
+    if isinstance(point, MovingPoint):
+        for key, law, name in zip("xyz", point.laws, point.coordinates, strict=True):
+            table[key] = law if isinstance(law, float) else {"coordinate": name, **function_table(law)}
+        return table | _placement(point.placement)
+    if not _same_bits(point.position, np.zeros(3)):
+        table["at"] = list(point.position)
+    if point.active is not None:
+        table |= {"coordinate": point.coordinate, "active": list(point.active)}
+    return table
+
+
 def _spring_end(body: str, point: Array) -> Table:
     return {"body": body, **({} if _same_bits(point, np.zeros(3)) else {"at": point.tolist()})}
 
@@ -235,6 +288,17 @@ def _same_bits(a: Any, b: Any) -> bool:
 
 
 # ---- tables as text -------------------------------------------------------------------------------------
+
+
+def tables_text(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Tables under their headers, such as those of a study, as TOML text.
+
+    >>> print(tables_text({"study": {"task": "simulate", "duration": 1.0}}), end="")
+    [study]
+    task = "simulate"
+    duration = 1
+    """
+    return "\n\n".join("\n".join([f"[{key}]", *_lines(table)]) for key, table in tables.items()) + "\n"
 
 
 def _block(key: str, table: Table) -> str:
@@ -266,8 +330,8 @@ def _value(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, float):
-        return _number(value)
+    if isinstance(value, int | float):
+        return _number(float(value))
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + " }"
     assert isinstance(value, Sequence)

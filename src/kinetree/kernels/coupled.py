@@ -5,8 +5,8 @@ qdd = C ydd + c. Composite bodies give M, as in `crba`; the reduced matrix is sm
 """
 
 from kinetree.kernels.axes import WORLD, inward, outward
-from kinetree.kernels.number import accumulate, lanewise
-from kinetree.kernels.torque_law import END
+from kinetree.kernels.number import accumulate, lanewise, where_less
+from kinetree.kernels.torque_law import END, POWERS
 from kinetree.kernels.vectors import ZERO3, ZERO6, add, cross, cross_plus, dot, dot_plus, full, scale, times
 
 
@@ -26,24 +26,42 @@ def composite_bodies(tree, work, n):
 
 
 @lanewise
-def follow_slope(axes, i, y):
-    """How fast axis i moves with the coordinate that it is or follows, at y."""
-    c = axes.higher[i]
-    return axes.ratio[i] + y * (2.0 * c[0] + y * (3.0 * c[1] + y * (4.0 * c[2])))
+def law_at(axes, i, y):
+    """Value, slope and bend of the function by which axis i follows the coordinate y, from its pieces."""
+    value = slope = bend = 0.0 * y
+    a = axes.piece[i]
+    while a != END:
+        c, x = axes.powers[a], y - axes.center[a]
+        p = dp = ddp = 0.0 * y
+        for k in range(POWERS - 1, -1, -1):  # Horner, with both derivatives
+            ddp = ddp * x + 2.0 * dp
+            dp = dp * x + p
+            p = p * x + c[k]
+        value = where_less(y, axes.begin[a], value, p)
+        slope = where_less(y, axes.begin[a], slope, dp)
+        bend = where_less(y, axes.begin[a], bend, ddp)
+        a = axes.piece[a]
+    return value, slope, bend
 
 
 @lanewise
-def follow_bend(axes, i, y, yd):
-    """The acceleration of axis i at ydd = 0."""
-    c = axes.higher[i]
-    return yd * yd * (2.0 * c[0] + y * (6.0 * c[1] + y * (12.0 * c[2])))
+def follow_slopes(axes, y, n, n_dof, slopes, bends):
+    """How fast each axis moves with the coordinate that it is or follows, and its acceleration at ydd = 0."""
+    for i in outward(n):
+        k = axes.dof[i]
+        slopes[i] = axes.ratio[i] + 0.0 * y[k]
+        bends[i] = 0.0 * y[k]
+        if axes.piece[i] != END:
+            _value, slope, bend = law_at(axes, i, y[k])
+            slopes[i] = slope
+            bends[i] = bend * y[n_dof + k] * y[n_dof + k]
 
 
 @lanewise
-def add_force(axes, i, y, x, b):
+def add_force(axes, i, slopes, x, b):
     """b += C^T x of a torque x on axis i: to every coordinate that it follows."""
     k = axes.dof[i]
-    b[k] = b[k] + follow_slope(axes, i, y[k]) * x
+    b[k] = b[k] + slopes[i] * x
     a = axes.more[i]
     while a != END:
         b[axes.dof[a]] = b[axes.dof[a]] + axes.ratio[a] * x
@@ -51,10 +69,10 @@ def add_force(axes, i, y, x, b):
 
 
 @lanewise
-def add_line(axes, j, y, x, k, A):
+def add_line(axes, j, slopes, x, k, A):
     """Line A[k:] += x C_j, for the coordinates that axis j follows."""
     c = axes.dof[j]
-    A[k + c] = A[k + c] + follow_slope(axes, j, y[c]) * x
+    A[k + c] = A[k + c] + slopes[j] * x
     a = axes.more[j]
     while a != END:
         A[k + axes.dof[a]] = A[k + axes.dof[a]] + axes.ratio[a] * x
@@ -62,21 +80,20 @@ def add_line(axes, j, y, x, k, A):
 
 
 @lanewise
-def add_term(axes, i, j, y, M, n_dof, A):
+def add_term(axes, i, j, slopes, M, n_dof, A):
     """A += C_i^T M C_j of an element M of the mass matrix of all axes."""
     k = axes.dof[i]
-    add_line(axes, j, y, follow_slope(axes, i, y[k]) * M, k * n_dof, A)
+    add_line(axes, j, slopes, slopes[i] * M, k * n_dof, A)
     a = axes.more[i]
     while a != END:
-        add_line(axes, j, y, axes.ratio[a] * M, axes.dof[a] * n_dof, A)
+        add_line(axes, j, slopes, axes.ratio[a] * M, axes.dof[a] * n_dof, A)
         a = axes.more[a]
 
 
 @lanewise
-def follower_acceleration(axes, i, y, n_dof, b):
+def follower_acceleration(axes, i, slopes, bends, b):
     """C_i b + c_i: the acceleration of axis i from those of the coordinates."""
-    k = axes.dof[i]
-    x = follow_slope(axes, i, y[k]) * b[k] + follow_bend(axes, i, y[k], y[n_dof + k])
+    x = slopes[i] * b[axes.dof[i]] + bends[i]
     a = axes.more[i]
     while a != END:
         x = x + axes.ratio[a] * b[axes.dof[a]]
@@ -85,7 +102,7 @@ def follower_acceleration(axes, i, y, n_dof, b):
 
 
 @lanewise
-def reduced_system(tree, axes, work, n, n_dof, y, total, A, b):
+def reduced_system(tree, axes, work, n, n_dof, slopes, bends, total, A, b):
     """A = C^T M C (n_dof, n_dof), line by line, and b = C^T (tau - h - M c), after `composite_bodies`."""
     zero = 0.0 * total[0]
     for k in range(n_dof * n_dof):
@@ -93,24 +110,22 @@ def reduced_system(tree, axes, work, n, n_dof, y, total, A, b):
     for k in range(n_dof):
         b[k] = zero
     for i in outward(n):
-        k, z, s = axes.dof[i], work.z[i], work.s[i]
-        bend = follow_bend(axes, i, y[k], y[n_dof + k])
+        z, s, bend = work.z[i], work.s[i], bends[i]
         rest = total[i] - dot(z, work.n[i]) - dot(s, work.f[i]) - tree.armature[i] * bend
         h, m = work.h[i], tree.subtree_m[i]
         L = add(times(full(work.I[i]), z), cross(h, s))  # momentum of all beyond for unit speed of the axis
         P = cross_plus(z, h, scale(m, s))
-        add_term(axes, i, i, y, tree.armature[i] + 0.0 * rest, n_dof, A)
+        add_term(axes, i, i, slopes, tree.armature[i] + 0.0 * rest, n_dof, A)
         j = i
         while j != WORLD:
-            c = axes.dof[j]
             M = dot_plus(work.z[j], L, dot(work.s[j], P))
-            add_term(axes, i, j, y, M, n_dof, A)
-            rest = rest - M * follow_bend(axes, j, y[c], y[n_dof + c])
+            add_term(axes, i, j, slopes, M, n_dof, A)
+            rest = rest - M * bends[j]
             if j != i:
-                add_term(axes, j, i, y, M, n_dof, A)
-                add_force(axes, j, y, 0.0 - M * bend, b)
+                add_term(axes, j, i, slopes, M, n_dof, A)
+                add_force(axes, j, slopes, 0.0 - M * bend, b)
             j = tree.parent[j]
-        add_force(axes, i, y, rest, b)
+        add_force(axes, i, slopes, rest, b)
 
 
 @lanewise
@@ -132,11 +147,12 @@ def solve_symmetric(n, A, b):
 
 
 @lanewise
-def move_coupled(tree, axes, work, n_dof, y, total, A, b, qdd):
+def move_coupled(tree, axes, work, n_dof, y, total, A, b, slopes, bends, qdd):
     """Accelerations qdd of all axes under the torques `total`, after `aba.biased_motion` and all forces."""
     n = len(qdd)
     composite_bodies(tree, work, n)
-    reduced_system(tree, axes, work, n, n_dof, y, total, A, b)
+    follow_slopes(axes, y, n, n_dof, slopes, bends)
+    reduced_system(tree, axes, work, n, n_dof, slopes, bends, total, A, b)
     solve_symmetric(n_dof, A, b)
     for i in outward(n):
-        qdd[i] = follower_acceleration(axes, i, y, n_dof, b)
+        qdd[i] = follower_acceleration(axes, i, slopes, bends, b)

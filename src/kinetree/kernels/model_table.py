@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -67,6 +68,12 @@ class AimedTree(Tree):
     """A tree for algorithms that ask about one body, ``aim``."""
 
     aim: int = 0
+
+
+def column_numbers(table: Array, columns: Sequence[str]) -> Array:
+    """The numbers of columns of a model table, column after column."""
+    places = [TREE.places[name] for name in columns]
+    return np.concatenate([table[:, start : start + width].ravel() for start, width, _ in places])
 
 
 @once_per_tree

@@ -6,8 +6,8 @@ have a number for every axis, those of mimic joints among them.
 """
 
 from kinetree.kernels.aba import accelerate, articulate
-from kinetree.kernels.axes import WORLD, centred_world, outward, place_axis, turn_axes
-from kinetree.kernels.coupled import follow_slope
+from kinetree.kernels.axes import WORLD, centred_world, inward, outward, place_axis, turn_axes
+from kinetree.kernels.coupled import law_at
 from kinetree.kernels.external_load import apply_loads, tell_force, tell_load
 from kinetree.kernels.ground import (
     CONTACT,
@@ -20,7 +20,7 @@ from kinetree.kernels.ground import (
     touch_ground,
 )
 from kinetree.kernels.layout import Layout
-from kinetree.kernels.number import lanewise, nothing, sincos, where_less
+from kinetree.kernels.number import accumulate, lanewise, nothing, sincos, where_less
 from kinetree.kernels.piecewise import polynomials_at
 from kinetree.kernels.torque_law import (
     COMPUTED,
@@ -32,7 +32,7 @@ from kinetree.kernels.torque_law import (
     limited,
     model_torque,
 )
-from kinetree.kernels.vectors import IDENTITY, ZERO3, load3, scale_plus
+from kinetree.kernels.vectors import IDENTITY, ZERO3, dot, load3, scale_plus
 
 LOCK = Layout(world=False, constant=True, axis=int, symmetric=int)  # middle axes of Euler-angle joints
 GUARDS = FLAGS  # events of each contact point: see `kernels.ground.point_guards`
@@ -40,7 +40,7 @@ GUARDS = FLAGS  # events of each contact point: see `kernels.ground.point_guards
 
 @lanewise
 def split_state(head, axes, y, q, qd):
-    """Positions and velocities of all axes out of a state; mimic joints follow polynomials of q_leader."""
+    """Positions and velocities of all axes out of a state; mimic joints follow functions of q_leader."""
     n, n_dof = len(q), head.n_dof[0]
     if n_dof == n:
         for i in range(n):
@@ -48,9 +48,11 @@ def split_state(head, axes, y, q, qd):
     else:
         for i in range(n):
             k = axes.dof[i]
-            c = axes.higher[i]
-            q[i] = axes.shift[i] + y[k] * (axes.ratio[i] + y[k] * (c[0] + y[k] * (c[1] + y[k] * c[2])))
-            qd[i] = follow_slope(axes, i, y[k]) * y[n_dof + k]
+            q[i] = axes.shift[i] + axes.ratio[i] * y[k]
+            qd[i] = axes.ratio[i] * y[n_dof + k]
+            if axes.piece[i] != END:
+                value, slope, _bend = law_at(axes, i, y[k])
+                q[i], qd[i] = value, slope * y[n_dof + k]
             a = axes.more[i]
             while a != END:
                 q[i] = q[i] + axes.ratio[a] * y[axes.dof[a]]
@@ -69,6 +71,25 @@ def bare_motion(tree, work, q, qd):
         place_axis(tree, work, i, q[i], j, i)
         work.w[i] = scale_plus(qd[i], work.z[i], work.w[j])
         work.v[i] = scale_plus(qd[i], work.s[i], work.v[j])
+
+
+@lanewise
+def bare_of_forces(tree, work, q, qd):
+    """Places and velocities of all axes, with no wrench on any of them yet."""
+    bare_motion(tree, work, q, qd)
+    for i in outward(len(q)):
+        work.n[i], work.f[i] = ZERO3, ZERO3
+
+
+@lanewise
+def take_wrenches(tree, work, total):
+    """Torques that do what the wrenches of the axes do, tau = J^T w; the axes carry minus what acts."""
+    for i in inward(len(total)):
+        n, f = work.n[i], work.f[i]
+        total[i] = total[i] - dot(work.z[i], n) - dot(work.s[i], f)
+        if tree.parent[i] != WORLD:
+            accumulate(work.n, tree.parent[i], n)
+            accumulate(work.f, tree.parent[i], f)
 
 
 @lanewise

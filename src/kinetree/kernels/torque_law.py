@@ -26,12 +26,15 @@ AXIS = Layout(
     leads=int,  # whether it is one of the coordinates of the state; others follow them
     dof=int,  # the coordinate that it is or follows
     more=int,  # the row with the next coordinate that it follows, and its ratio; END: no more
+    piece=int,  # the row with the first or next piece of a function by which it follows; END: no more
     kp=1,
     kd=1,
     ki=1,
     ratio=1,  # of its position to that coordinate, and what is added
     shift=1,
-    higher=3,  # and the coefficients of the coordinate's powers 2, 3, 4
+    begin=1,  # of a piece: from where on it counts, what its powers are about, and their coefficients
+    center=1,
+    powers=10,
     limit=1,  # largest torque
     lower=1,
     upper=1,
@@ -39,6 +42,7 @@ AXIS = Layout(
     stop_c=1,
 )
 END = -1
+POWERS = 10
 NO_MODEL, GRAVITY, COMPUTED, DESIRED = 0, 1, 2, 3  # what a law adds: nothing, g(q), M alpha + h, tau(desired)
 
 

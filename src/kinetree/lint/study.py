@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, InputError, KinetreeError, unknown_name
+from kinetree.formats.files import included_by
 from kinetree.formats.installed import installed_path, is_installed_name
 from kinetree.formats.regular_file import PathLike, read_text
 from kinetree.lint.finding import ERROR, LintFinding, in_order, of_error
@@ -96,10 +98,14 @@ def _mechanism_findings(origin: StudyOrigin, folder: Path) -> list[LintFinding]:
         return []
     if isinstance(table.get("file"), str):
         return check_mechanism_file(os.path.normpath(os.path.join(folder, table["file"])))
-    if not {"body", "dh"} & {*table}:
+    if not {"include", "body", "dh"} & {*table}:
         return []
     described = origin.of_mechanism()
-    named = type(described)(described.source, {"name": "mechanism", **described.table}, described.lines)
+    named = replace(
+        described,
+        table={"name": "mechanism", **described.table},
+        included=included_by(Path(folder, origin.source)),
+    )
     return check_mechanism_table(named, origin.key_lines, above=("mechanism",))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 from kinetree.formats.file_origin import ARRAYS, Origin, Place, complaint
+from kinetree.formats.files import included_by
 from kinetree.formats.schema import (
     ActuatorTable,
     BodyTable,
@@ -119,9 +121,9 @@ GRAPH_PARTS = (
 
 
 def check_mechanism_toml(text: str, file: str) -> list[LintFinding]:
-    """The findings in a mechanism file; ``file`` is what they call it."""
+    """The findings in a mechanism file; ``file`` is its path, which is what they call it."""
     try:
-        origin = Origin.of_text(text.removeprefix("\ufeff"), file)
+        origin = Origin.of_text(text.removeprefix("\ufeff"), file, included_by(Path(file)))
     except FileError as error:
         return of_error(error, file, "syntax")
     return check_mechanism_table(origin, key_lines(text))
@@ -225,8 +227,8 @@ def _complaints(
 
 def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[LintFinding]:
     """What is wrong with bodies that are in order by themselves: names, parents, cycles."""
-    if origin.table.get("dh") is not None:
-        return
+    if origin.table.get("dh") is not None or origin.entries("include"):
+        return  # what is included belongs to the tree: judged as a whole
     points = on_bodies(parts["contact"], parts["frame"])
     name, further = str(origin.table.get("name")), (parts["loop"], points, parts["spring"])
     for fault in faults(name, parts["body"], *further):
@@ -242,6 +244,8 @@ def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[L
 
 def _orphans(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[LintFinding]:
     """Bodies on unknown parents, in a file that is broken elsewhere."""
+    if origin.entries("include"):
+        return
     entries = [entry for entry in origin.entries("body") if isinstance(entry, Mapping)]
     names = dict.fromkeys([WORLD, *(str(entry.get("name")) for entry in entries)])
     lost = 0

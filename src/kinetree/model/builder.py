@@ -18,7 +18,9 @@ from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.mechanism import EARTH, Link, Mechanism
+from kinetree.model.muscle import Muscle, Wrap
 from kinetree.model.named_state import NamedState, NamedStates
 from kinetree.model.spring import Spring
 from kinetree.other_names import checks_keywords
@@ -76,6 +78,9 @@ class Builder:
         self._actuators: list[Actuator] = []
         self._states: list[NamedState] = []
         self._floor: Floor | None = None
+        self._muscles: list[Muscle] = []
+        self._wraps: list[Wrap] = []
+        self._markers: list[Marker] = []
 
     def build(self) -> Mechanism:
         """The finished mechanism."""
@@ -92,12 +97,30 @@ class Builder:
             tuple(self._actuators),
             NamedStates(self._states),
             self._floor,
+            tuple(self._muscles),
+            tuple(self._wraps),
+            tuple(self._markers),
         )
 
     def actuator(self, actuator: Actuator) -> None:
         """Add a motor or servo, such as ``Actuator.position("servo", "knee", kp=100.0)``."""
         expect(actuator, Actuator, "actuator", "an Actuator, such as Actuator.motor(...)")
         self._actuators.append(actuator)
+
+    def muscle(self, muscle: Muscle) -> None:
+        """Add a muscle, whose path names bodies, wraps and joints of the mechanism."""
+        expect(muscle, Muscle, "muscle", "a Muscle, such as Muscle(name, path)")
+        self._muscles.append(muscle)
+
+    def wrap(self, wrap: Wrap) -> None:
+        """Add a surface of a body that muscles wrap around."""
+        expect(wrap, Wrap, "wrap", "a Wrap, such as Wrap(name, body, 'cylinder', radii=0.02)")
+        self._wraps.append(wrap)
+
+    def marker(self, marker: Marker) -> None:
+        """Add a point that motion capture sees."""
+        expect(marker, Marker, "marker", "a Marker, such as Marker(name, body, position)")
+        self._markers.append(marker)
 
     def state(self, name: str, q: ArrayLike, qd: ArrayLike = (), control: ArrayLike | None = None) -> None:
         """Name a state: positions (n_dof,), velocities (at rest unless given), controls of the actuators."""

@@ -15,6 +15,8 @@ from kinetree.model.frame import Frame
 from kinetree.model.inertia import LONGEST
 from kinetree.model.joint_kind import CUT_KINDS
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
+from kinetree.model.muscle import MovingPoint, Muscle, Wrap, swallowed
 from kinetree.model.named_state import NamedState
 from kinetree.model.spring import Spring
 
@@ -98,6 +100,50 @@ def further_faults(
             yield f"state '{state.name}' has {len(state.control)} controls for {len(actuators)} actuators"
     if floor is not None and not isinstance(floor, Floor):
         yield f"floor must be a Floor, got {floor!r}"
+
+
+def marker_faults(links: Sequence[Link], markers: Sequence[Marker] = ()) -> Iterator[str]:
+    """What is wrong with markers together with the bodies that they name."""
+    for marker in markers:
+        if not isinstance(marker, Marker):
+            yield f"markers of a mechanism must be Markers, got {marker!r}"
+            return
+    yield from _repeated([marker.name for marker in markers], "marker")
+    places = dict.fromkeys((WORLD, *(link.body.name for link in links)))
+    for marker in markers:
+        yield from _unattached(f"marker '{marker.name}'", (marker.body,), places)
+
+
+def muscle_faults(
+    links: Sequence[Link], muscles: Sequence[Muscle] = (), wraps: Sequence[Wrap] = ()
+) -> Iterator[str]:
+    """What is wrong with muscles and wraps together with the bodies and joints that they name."""
+    for part, kind in ((muscles, Muscle), (wraps, Wrap)):
+        for given in part:
+            if not isinstance(given, kind):
+                yield f"muscles and wraps of a mechanism must be Muscles and Wraps, got {given!r}"
+                return
+    yield from _repeated([muscle.name for muscle in muscles], "muscle")
+    yield from _repeated([wrap.name for wrap in wraps], "wrap")
+    places = dict.fromkeys((WORLD, *(link.body.name for link in links)))
+    joints = dict.fromkeys(name for link in links for name in link.joint.dof_names)
+    known = {wrap.name: wrap for wrap in wraps}
+    for wrap in wraps:
+        yield from _unattached(f"wrap '{wrap.name}'", (wrap.body,), places)
+    for muscle in muscles:
+        what = f"muscle '{muscle.name}'"
+        for k, point in enumerate(muscle.path):
+            yield from _unattached(f"{what}, point {k} of its path", (point.body,), places)
+            named = point.coordinates if isinstance(point, MovingPoint) else (point.coordinate,)
+            for name in named:
+                if name is not None and name not in joints:
+                    yield f"{what}, point {k} of its path: {unknown_name('joint', name, joints)}"
+        for use in muscle.wraps:
+            if use.wrap not in known:
+                yield f"{what}: {unknown_name('wrap', use.wrap, known)}"
+        inside = swallowed(muscle, known)
+        if inside is not None:
+            yield f"{what}: wrap '{inside}' encloses all points of the path between which it is used"
 
 
 def _repeated(names: Iterable[str], kind: str) -> Iterator[str]:

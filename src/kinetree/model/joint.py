@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import pairwise
-from math import isfinite, isnan
+from math import isfinite, isnan, perm
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,13 @@ from kinetree.algebra.rotation import (
     sequence_axes,
     unit_axis,
 )
+from kinetree.algebra.smooth_functions import Composed as Composed
+from kinetree.algebra.smooth_functions import CubicSpline as CubicSpline
+from kinetree.algebra.smooth_functions import PiecewiseLinear as PiecewiseLinear
+from kinetree.algebra.smooth_functions import Polynomial as Polynomial
+from kinetree.algebra.smooth_functions import Scaled as Scaled
+from kinetree.algebra.smooth_functions import SmoothFunction as SmoothFunction
+from kinetree.algebra.smooth_functions import line
 from kinetree.errors import ModelError, shown, unknown_name
 from kinetree.model.body import checked_name
 from kinetree.model.joint_kind import ALL_KINDS, CUT_KINDS, KINDS, JointKind
@@ -53,16 +60,20 @@ HIGHER = 3  # coefficients of a mimic beyond the linear one
 class Mimic:
     """This joint follows another: q = offset + multiplier p + higher[0] p^2 + higher[1] p^3 + ..., p its q.
 
-    ``higher`` holds up to three coefficients. Derivatives, predictions and loops accept linear mimics only.
-    ``others`` has further joints that it follows, with their multipliers: q = offset + multiplier p + sum of
-    multiplier_k p_k; then there are no higher powers, and no loops. A joint with several degrees of freedom
-    is followed by the name of one of them, such as "hip.rx".
+    ``higher`` holds up to three coefficients. ``function`` is any smooth function of p instead, such as
+    ``Polynomial``, ``CubicSpline`` or ``PiecewiseLinear``. Loops, and the stepper's contacts, accept linear
+    mimics only. ``others`` has further joints that it follows, with their multipliers: q = offset +
+    multiplier p + sum of multiplier_k p_k; then there are no higher powers, and no loops. A joint with
+    several degrees of freedom is followed by the name of one of them, such as "hip.rx".
 
     >>> cam = Mimic("crank", 0.5, 0.25, (0.125,))
     >>> cam.at(2.0), cam.slope(2.0), cam.bend(2.0)
     (1.75, 1.0, 0.25)
     >>> Mimic("pitch", -1.0, others={"knee": -1.0}).leaders
     (('pitch', -1.0), ('knee', -1.0))
+    >>> import kinetree as kt
+    >>> round(Mimic("knee", function=kt.model.CubicSpline((0.0, 1.0, 2.0), (0.0, 0.1, 0.4))).slope(2.0), 9)
+    0.4
     """
 
     joint: str
@@ -70,6 +81,7 @@ class Mimic:
     offset: float = 0.0
     higher: tuple[float, ...] = ()
     others: tuple[tuple[str, float], ...] = ()
+    function: SmoothFunction | None = None
 
     @property
     def leaders(self) -> tuple[tuple[str, float], ...]:
@@ -81,17 +93,31 @@ class Mimic:
         """All of the polynomial, the constant first."""
         return (self.offset, self.multiplier, *self.higher)
 
+    @property
+    def law(self) -> SmoothFunction | None:
+        """q as a function of p that is no straight line; nothing of linear mimics."""
+        if self.function is None:
+            return Polynomial(self.coefficients) if self.higher else None
+        return self.function
+
     def at(self, p: Any) -> Any:
         """q where the other joint is at p."""
-        return sum(c * p**k for k, c in enumerate(self.coefficients))
+        return self._value(p, 0)
 
     def slope(self, p: Any) -> Any:
         """dq/dp."""
-        return sum(k * c * p ** (k - 1) for k, c in enumerate(self.coefficients) if k) + 0.0 * p
+        return self._value(p, 1)
 
     def bend(self, p: Any) -> Any:
         """d2q/dp2."""
-        return sum(k * (k - 1) * c * p ** (k - 2) for k, c in enumerate(self.coefficients) if k > 1) + 0.0 * p
+        return self._value(p, 2)
+
+    def _value(self, p: Any, order: int) -> Any:
+        if self.function is not None:
+            value = self.function.at(p, order)
+            return value if value.ndim else float(value)
+        terms = (perm(k, order) * c * p ** (k - order) for k, c in enumerate(self.coefficients) if k >= order)
+        return sum(terms) + 0.0 * p
 
     def __post_init__(self) -> None:
         if isinstance(self.higher, str) or not isinstance(self.higher, Iterable):
@@ -119,6 +145,26 @@ class Mimic:
         checked_name(self.joint, "the joint that is mimicked")
         number(self.multiplier, f"mimic multiplier of '{self.joint}'", ModelError)
         number(self.offset, f"mimic offset of '{self.joint}'", ModelError)
+        if self.function is not None:
+            self._check_function()
+
+    def _check_function(self) -> None:
+        """A function stands alone; one that is a straight line becomes multiplier and offset."""
+        if not isinstance(self.function, SmoothFunction):
+            raise ModelError(
+                f"mimic of '{self.joint}': function must be a smooth function such as CubicSpline(x, y), got "
+                f"{shown(self.function)}"
+            )
+        if self.higher or self.others or (self.multiplier, self.offset) != (1.0, 0.0):
+            raise ModelError(
+                f"mimic of '{self.joint}': a function takes the place of multiplier, offset, higher and "
+                "others; leave these out"
+            )
+        straight = line(self.function)
+        if straight is not None:
+            object.__setattr__(self, "multiplier", straight[0])
+            object.__setattr__(self, "offset", straight[1])
+            object.__setattr__(self, "function", None)
 
 
 def _others(joint: str, given: Any) -> tuple[tuple[str, float], ...]:

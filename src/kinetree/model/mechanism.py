@@ -17,18 +17,21 @@ from kinetree.errors import InputError, ModelError, counted, listed, shown, unkn
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape, checked_name
 from kinetree.model.contact_point import ContactPoint
-from kinetree.model.faults import faults, further_faults
+from kinetree.model.faults import faults, further_faults, marker_faults, muscle_faults
 from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
+from kinetree.model.marker import Marker
 from kinetree.model.modules import Module, automatic_modules, checked_modules
+from kinetree.model.muscle import Muscle, Wrap
 from kinetree.model.named_state import NamedStates
 from kinetree.model.spring import Spring
 from kinetree.model.tree import Flags, Tree, compile_tree
 
 EARTH = (0.0, 0.0, -9.81)
+LISTS = ("links", "loops", "contact_points", "springs", "frames", "actuators", "muscles", "wraps", "markers")
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Mechanism:
     """A tree of bodies and joints, with loops, contact points and springs; see :class:`kinetree.Builder`.
 
     It also has ``frames`` (named frames of bodies), ``actuators``, ``states`` (named poses,
-    ``mechanism.states["home"].q``) and the ``floor`` of its scene, if it has one.
+    ``mechanism.states["home"].q``), ``muscles`` with the ``wraps`` that they wrap around, ``markers`` that
+    motion capture sees, and the ``floor`` of its scene, if it has one.
 
     Links may come in any order; they are kept in that order except that parents go before their children.
     ``q`` lists the joints' coordinates in this order. ``gravity`` (3,) is the gravitational acceleration in
@@ -84,11 +88,14 @@ class Mechanism:
     actuators: tuple[Actuator, ...] = ()
     states: NamedStates = field(default_factory=NamedStates)
     floor: Floor | None = None
+    muscles: tuple[Muscle, ...] = ()
+    wraps: tuple[Wrap, ...] = ()
+    markers: tuple[Marker, ...] = ()
 
     def __post_init__(self) -> None:
         checked_name(self.name, "a mechanism")
         object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity", ModelError))
-        for part in ("links", "loops", "contact_points", "springs", "frames", "actuators"):
+        for part in LISTS:
             given = getattr(self, part)
             if not isinstance(given, Iterable):
                 raise ModelError(f"{part} of a mechanism must be a list, got {shown(given)}")
@@ -99,6 +106,10 @@ class Mechanism:
         for fault in faults(self.name, self.links, self.loops, self.contact_points, self.springs):
             raise ModelError(fault)
         for fault in further_faults(self.links, self.frames, self.actuators, tuple(states), self.floor):
+            raise ModelError(fault)
+        for fault in muscle_faults(self.links, self.muscles, self.wraps):
+            raise ModelError(fault)
+        for fault in marker_faults(self.links, self.markers):
             raise ModelError(fault)
         object.__setattr__(self, "links", _parents_first(self.links))
 
@@ -385,6 +396,7 @@ class Mechanism:
             == (other.name, other.links, other.loops, other.contact_points, other.springs)
             and (self.frames, self.actuators, self.states, self.floor)
             == (other.frames, other.actuators, other.states, other.floor)
+            and (self.muscles, self.wraps, self.markers) == (other.muscles, other.wraps, other.markers)
             and np.array_equal(self.gravity, other.gravity)
         )
 

@@ -18,7 +18,9 @@ from kinetree.model.body import WORLD, Body
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.joint import PARAMETERS, Joint, axis_labels
 from kinetree.model.joint_kind import KINDS, ONE_AXIS
+from kinetree.model.marker import carried_marker
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.muscle import carried_muscle, carried_wrap
 from kinetree.model.named_state import NamedStates
 from kinetree.model.spring import Spring
 
@@ -66,9 +68,13 @@ def rooted_at(
     points = tuple(_moved_point(contact, back) for contact in mechanism.contact_points)
     springs = tuple(_moved_spring(spring, back) for spring in mechanism.springs)
     named = tuple(replace(x, placement=_seen(back, x.body, x.placement)) for x in mechanism.frames)
+    moved = {name: (name, frame) for name, frame in back.items() if not frame.is_identity}
     return replace(
         mechanism,
         links=tuple(links),
+        muscles=tuple(carried_muscle(muscle, moved) for muscle in mechanism.muscles),
+        wraps=tuple(carried_wrap(wrap, moved) for wrap in mechanism.wraps),
+        markers=tuple(carried_marker(marker, moved) for marker in mechanism.markers),
         loops=loops,
         contact_points=points,
         springs=springs,

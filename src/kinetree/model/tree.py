@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
+from kinetree.algebra.smooth_functions import FunctionTable
 from kinetree.errors import ModelError
 from kinetree.model.body import WORLD
-from kinetree.model.joint import HIGHER, PARAMETERS, Joint
+from kinetree.model.joint import PARAMETERS, Joint
 from kinetree.model.kept import Kept
 from kinetree.model.spring import Spring
 
@@ -34,17 +35,29 @@ FAR = 2.0**50  # m: where weights are carried from; coordinates of bodies vanish
 
 
 @dataclass(frozen=True, eq=False)
+class Laws:
+    """Axes that follow one coordinate each by smooth functions that are no straight lines, k of them."""
+
+    axes: Integers  # (k,)
+    leaders: Integers  # (k,): the coordinates
+    table: FunctionTable  # of k functions
+    names: tuple[str, ...]
+
+    def at(self, q: Array, order: int = 0) -> Array:
+        """Their positions, or derivatives of these by their coordinates, (..., k)."""
+        return self.table.at(q[..., self.leaders], order)
+
+
+@dataclass(frozen=True, eq=False)
 class Coupling:
     """Mimic joints and locked axes: all coordinates from the independent ones, q_axes = linear q + offset.
 
-    Where joints follow by polynomials, ``higher`` has the coefficients of the powers from 2 on.
+    Axes that follow a coordinate by another function have zeros there and are in ``laws``.
     """
 
     linear: Array  # (n_axes, n_dof)
     offset: Array  # (n_axes,)
-    higher: Array | None = None  # (n_axes, powers)
-    names: tuple[str, ...] = ()  # of joints that follow by polynomials
-    follows: Array | None = None  # (n_axes, n_dof): 1 where a polynomial ties an axis to a coordinate
+    laws: Laws | None = None
 
     @property
     def matrix(self) -> Array:
@@ -52,27 +65,32 @@ class Coupling:
         self.check_linear()
         return self.linear
 
-    def check_linear(self) -> None:
-        """Raise where a joint follows another by a polynomial."""
-        if self.higher is not None:
+    def check_linear(self, what: str = "closed loops and this function") -> None:
+        """Raise where a joint follows another by a function that is no straight line."""
+        if self.laws is not None:
             raise ModelError(
-                f"joint '{self.names[0]}' follows another by a polynomial; poses, velocities, forward and "
-                "inverse dynamics, energies and simulations support this, other functions only linear mimics"
+                f"joint '{self.laws.names[0]}' follows another by a function that is no straight line; "
+                f"{what} support linear mimics only"
             )
 
     @cached_property
     def leader(self) -> Integers:
         """(n_axes,): the independent coordinate that an axis is or follows; of several the heaviest."""
-        size = np.abs(self.linear)
-        return _frozen(np.argmax(size if self.follows is None else size + self.follows, axis=1), np.int64)
+        return _frozen(np.argmax(np.abs(self.linear) + self.followed, axis=1), np.int64)
+
+    @cached_property
+    def followed(self) -> Array:
+        """(n_axes, n_dof): 1 where a function that is no straight line ties an axis to a coordinate."""
+        found = np.zeros(self.linear.shape)
+        if self.laws is not None:
+            found[self.laws.axes, self.laws.leaders] = 1.0
+        return frozen(found)
 
     @cached_property
     def own_axes(self) -> Integers:
         """(n_dof,): the axes that are independent coordinates themselves."""
         alone = np.asarray(self.linear == 1.0) & np.equal(self.offset[:, None], 0.0)
         alone = alone & ~self.has_several[:, None]
-        if self.follows is not None:
-            alone = alone & np.equal(self.follows.max(axis=1, keepdims=True), 0.0)
         return _frozen([int(np.flatnonzero(column)[0]) for column in alone.T], np.int64)
 
     @cached_property
@@ -83,32 +101,35 @@ class Coupling:
     def at(self, q: Array) -> Array:
         """Coordinates of all axes (..., n_axes) from the independent ones (..., n_dof)."""
         axes: Array = q @ self.linear.T + self.offset
-        if self.higher is not None:
-            p = q[..., self.leader]
-            for k, column in enumerate(self.higher.T, start=2):
-                axes = axes + column * p**k
+        if self.laws is not None:
+            axes[..., self.laws.axes] = axes[..., self.laws.axes] + self.laws.at(q)
         return axes
 
     def slopes(self, q: Array) -> Array:
         """G = d q_axes / dq, (..., n_axes, n_dof), or (n_axes, n_dof) where it does not depend on q."""
-        if self.higher is None:
+        if self.laws is None:
             return self.linear
-        p, more = q[..., self.leader], np.zeros_like(q[..., self.leader])
-        for k, column in enumerate(self.higher.T, start=2):
-            more = more + k * column * p ** (k - 1)
-        G: Array = np.broadcast_to(self.linear, (*q.shape[:-1], *self.linear.shape)).copy()
-        G[..., np.arange(len(self.linear)), self.leader] += more
+        found = self.laws.at(q, 1)
+        G: Array = np.zeros((*q.shape[:-1], *self.linear.shape), dtype=found.dtype)
+        G[...] = self.linear
+        G[..., self.laws.axes, self.laws.leaders] = found
         return G
 
     def bends(self, q: Array, qd: Array) -> Array:
         """Accelerations of the axes at qdd = 0, (..., n_axes): d2 q_axes / dq2 qd^2."""
-        if self.higher is None:
+        if self.laws is None:
             return np.zeros(len(self.linear))
-        p, rate = q[..., self.leader], qd[..., self.leader]
-        bend = np.zeros_like(p * rate)
-        for k, column in enumerate(self.higher.T, start=2):
-            bend = bend + k * (k - 1) * column * p ** (k - 2) * rate**2
-        return bend
+        bent = self.laws.at(q, 2) * qd[..., self.laws.leaders] ** 2
+        found: Array = np.zeros((*bent.shape[:-1], len(self.linear)), dtype=bent.dtype)
+        found[..., self.laws.axes] = bent
+        return found
+
+    def derivative(self, q: Array, order: int) -> Array:
+        """A derivative (2 and up) of every axis by the coordinate that it follows, (..., n_axes)."""
+        found: Array = np.zeros((*q.shape[:-1], len(self.linear)))
+        if self.laws is not None:
+            found[..., self.laws.axes] = self.laws.at(q, order)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,18 +403,22 @@ def _coupling(mechanism: Mechanism, axis_names: list[str]) -> Coupling | None:
     if len(axis_names) == mechanism.n_dof:
         return None
     matrix, offset = np.zeros((len(axis_names), mechanism.n_dof)), np.zeros(len(axis_names))
-    higher, follows = np.zeros((len(axis_names), HIGHER)), np.zeros(matrix.shape)
+    bent: list[tuple[int, int, FunctionTable, str]] = []
     for row, name in enumerate(axis_names):
         if name in locked:
             continue
         mimic = mimics.get(name)
+        law = None if mimic is None else mimic.law
+        if mimic is not None and law is not None:
+            bent.append((row, mechanism.joint_index(mimic.joint), law.table, name))
+            continue
         for leader, ratio in ((name, 1.0),) if mimic is None else mimic.leaders:
             matrix[row, mechanism.joint_index(leader)] = ratio
         offset[row] = mimic.offset if mimic else 0.0
-        if mimic and mimic.higher:
-            higher[row, : len(mimic.higher)] = mimic.higher
-            follows[row, mechanism.joint_index(mimic.joint)] = 1.0
-    bent = tuple(name for row, name in enumerate(axis_names) if higher[row].any())
     if not bent:
         return Coupling(frozen(matrix), frozen(offset))
-    return Coupling(frozen(matrix), frozen(offset), frozen(higher), bent, frozen(follows))
+    rows, leaders, tables, names = zip(*bent, strict=True)
+    laws = Laws(
+        _frozen(rows, np.int64), _frozen(leaders, np.int64), FunctionTable.stacked(tables), tuple(names)
+    )
+    return Coupling(frozen(matrix), frozen(offset), laws)

@@ -15,7 +15,9 @@ from kinetree.errors import InputError, texts, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.joint_kind import FIXED
+from kinetree.model.marker import carried_marker
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.muscle import carried_muscle, carried_wrap, held_muscle
 from kinetree.model.named_state import NamedStates
 from kinetree.model.rooted import linked, single_axes
 from kinetree.model.spring import Spring
@@ -97,7 +99,7 @@ def _following_the_rest(link: Link, held: dict[str, float]) -> Link:
 
 
 def _without_held(mechanism: Mechanism, held: Mapping[str, float]) -> dict[str, Any]:
-    """Actuators and named states without degrees of freedom that are held; actuators of these alone go."""
+    """Actuators, named states and muscles without held degrees of freedom; actuators of these alone go."""
     kept = np.array([name not in held for name in mechanism.joint_names], dtype=bool)
     used = np.array([any(x not in held for x, _ in one.gears) for one in mechanism.actuators], dtype=bool)
     actuators = []
@@ -110,7 +112,8 @@ def _without_held(mechanism: Mechanism, held: Mapping[str, float]) -> dict[str, 
         replace(x, q=x.q[kept], qd=x.qd[kept], control=None if x.control is None else x.control[used])
         for x in mechanism.states.values()
     ]
-    return {"actuators": tuple(actuators), "states": NamedStates(states)}
+    muscles = tuple(held_muscle(muscle, held) for muscle in mechanism.muscles)
+    return {"actuators": tuple(actuators), "states": NamedStates(states), "muscles": muscles}
 
 
 def fused(mechanism: Mechanism) -> Mechanism:
@@ -150,7 +153,15 @@ def fused(mechanism: Mechanism) -> Mechanism:
         carrier, seen = place[named.body]
         frames.append(replace(named, body=carrier, placement=seen @ named.placement))
     return replace(
-        mechanism, links=kept, loops=loops, contact_points=tuple(points), springs=found, frames=tuple(frames)
+        mechanism,
+        links=kept,
+        loops=loops,
+        contact_points=tuple(points),
+        springs=found,
+        frames=tuple(frames),
+        muscles=tuple(carried_muscle(muscle, place) for muscle in mechanism.muscles),
+        wraps=tuple(carried_wrap(wrap, place) for wrap in mechanism.wraps),
+        markers=tuple(carried_marker(marker, place) for marker in mechanism.markers),
     )
 
 

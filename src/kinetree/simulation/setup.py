@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.engine.specialized import MOTION, made_for
 from kinetree.errors import InputError, shown
 from kinetree.kernels.ground import POINT
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.rates import LOCK
-from kinetree.kernels.torque_law import AXIS, END, LawParts
+from kinetree.kernels.torque_law import AXIS, END, POWERS, LawParts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 from kinetree.simulation.compiled.component import Component
@@ -72,9 +73,9 @@ def new_system(
             f"baumgarte = {options.baumgarte:g} 1/s closes loops, and mechanism '{mechanism.name}' has none"
         )
     names = around.ground.contact_names(mechanism) if around.ground is not None else ()
-    parts = context_parts(mechanism, law, around, options)
-    parts.varied = varied
-    system = System(mechanism, parts, law.constant, law, events, names, lanes)
+    parts = context_parts(mechanism, law, around, options, varied)
+    parts.lanes = lanes
+    system = System(mechanism, parts, law.constant, law, events, names)
     system.loads = around.loads
     return system
 
@@ -89,20 +90,27 @@ def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
             raise InputError(f"events must be a list of Trigger, got {shown(event)} in it")
 
 
+def _made_motion(mechanism: Mechanism, law: Law, varied: bool) -> list[Component]:
+    """What finds accelerations by code that was made for the mechanism, if there is any that serves."""
+    tree = mechanism.tree
+    made = made_for(MOTION, tree)
+    if made is None or mechanism.loops or tree.coupling is not None or law.prescribed is not None:
+        return []
+    from kinetree.simulation.compiled.made_motion import VARIED, MadeMotion
+
+    return [MadeMotion(made)] if not varied or set(made.columns) >= VARIED else []
+
+
 def components(
-    mechanism: Mechanism,
-    law: Law,
-    stops: Stops | None = None,
-    slow: float = 1e-3,
-    baumgarte: float | None = None,
+    mechanism: Mechanism, law: Law, around: Surroundings, options: Options
 ) -> tuple[Component, ...]:
     """What acts beside mechanism, built-in law, ground and stops."""
     found: list[Component] = []
     if mechanism.loops:
         from kinetree.simulation.loops import closed_loops
 
-        found.append(closed_loops(mechanism, baumgarte, is_led=law.prescribed is not None))
-        forces = _cut_joint_forces(mechanism, law, stops, slow)
+        found.append(closed_loops(mechanism, options.baumgarte, is_led=law.prescribed is not None))
+        forces = _cut_joint_forces(mechanism, law, around.stops, options.friction_speed)
         found += forces
         if law.cut is not None and law.cut.is_python:
             found.append(PythonCutLaw(law.cut, forces[0], len(found) - 1))
@@ -124,8 +132,6 @@ def components(
         from kinetree.simulation.compiled.actuator import Actuators
 
         found.append(Actuators(law.parts.drive, independent_axes(mechanism), mechanism.n_dof))
-    if law.prescribed is not None and mechanism.tree.coupling is not None:
-        mechanism.tree.coupling.check_linear()
     if law.prescribed is not None:  # last: it solves with all forces that the others have brought
         from kinetree.simulation.compiled.prescribed import PrescribedJoints
 
@@ -162,6 +168,7 @@ def context_parts(
     law: Law,
     around: Surroundings,
     options: Options,
+    varied: bool = False,
 ) -> ContextParts:
     """All that a simulation reads, as rows for compiled code."""
     tree, parts = mechanism.tree, _of_axes(mechanism, law.parts)
@@ -196,7 +203,8 @@ def context_parts(
         calm=CALM * options.atol,
         rtol=options.rtol,
         stiff=options.method not in ("dop853", "dopri5"),
-        components=components(mechanism, law, around.stops, options.friction_speed, options.baumgarte),
+        components=(*_made_motion(mechanism, law, varied), *components(mechanism, law, around, options)),
+        varied=varied,
         **more,
     )
 
@@ -254,9 +262,8 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
         leads[independent_axes(mechanism)] = 1
         ratio = tree.coupling.linear[np.arange(tree.n), dof]
         following |= {"leads": leads, "dof": dof, "ratio": ratio, "shift": tree.coupling.offset}
-        if tree.coupling.higher is not None:
-            following["higher"] = tree.coupling.higher
-    more, rows = _further_leaders(tree)
+    more, further = _further_leaders(tree)
+    piece, pieces = _pieces(tree, len(further))
     own = layout_rows(
         AXIS,
         tree.n,
@@ -264,7 +271,7 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
         actuated=np.asarray(parts.actuated, dtype=np.int64),
         bounded=bounded.astype(np.int64),
         stopped=stopped.astype(np.int64),
-        **following | {"more": more},
+        **following | {"more": more, "piece": piece},
         kp=parts.kp,
         kd=parts.kd,
         ki=parts.ki,
@@ -274,7 +281,7 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
         stop_k=stops.stiffness if stops is not None else 0.0,
         stop_c=stops.damping if stops is not None else 0.0,
     )
-    return np.concatenate([own, rows])
+    return np.concatenate([own, further, pieces])
 
 
 def _further_leaders(tree: Tree) -> tuple[Integers, Array]:
@@ -288,8 +295,32 @@ def _further_leaders(tree: Tree) -> tuple[Integers, Array]:
                     chain.append((int(k), float(line[k]), int(more[i])))
                     more[i] = tree.n + len(chain) - 1
     dof, ratio, next_row = zip(*chain, strict=True) if chain else ((), (), ())
-    rows = layout_rows(AXIS, len(chain), dof=list(dof), ratio=list(ratio), more=list(next_row))
-    return more, rows
+    columns = {"dof": list(dof), "ratio": list(ratio), "more": list(next_row), "piece": END}
+    return more, layout_rows(AXIS, len(chain), **columns)
+
+
+def _pieces(tree: Tree, before: int) -> tuple[Integers, Array]:
+    """Of axes that follow by functions the row of their first piece; these rows, after ``before`` others."""
+    first, laws = np.full(tree.n, END), None if tree.coupling is None else tree.coupling.laws
+    if laws is None:
+        return first, layout_rows(AXIS, 0)
+    begin, center, powers, following = list[float](), list[float](), list[Array](), list[int]()
+    most = laws.table.coefficients.shape[2]
+    if most > POWERS:
+        raise InputError(
+            f"joint '{laws.names[0]}' follows another by a polynomial of degree {most - 1}; simulations "
+            f"support degrees up to {POWERS - 1}"
+        )
+    for k, axis in enumerate(laws.axes):
+        ends = [-ENDLESS, *(float(x) for x in laws.table.breaks[k] if np.isfinite(x))]
+        first[axis] = tree.n + before + len(begin)
+        for j, end in enumerate(ends):
+            following.append(tree.n + before + len(begin) + 1 if j < len(ends) - 1 else END)
+            begin.append(end)
+            center.append(float(laws.table.centers[k, j]))
+            powers.append(np.pad(laws.table.coefficients[k, j], (0, POWERS - most)))
+    columns = {"begin": begin, "center": center, "powers": np.array(powers), "piece": following}
+    return first, layout_rows(AXIS, len(begin), more=END, **columns)
 
 
 def point_rows(mechanism: Mechanism, ground: Ground) -> Array:

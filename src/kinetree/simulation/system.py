@@ -55,9 +55,8 @@ class System:
         law: Law,
         triggers: Sequence[Trigger] = (),
         contact_names: Sequence[str] = (),
-        lanes: int = 1,
     ) -> None:
-        self.mechanism, self.parts, self.lanes, self.law = mechanism, parts, lanes, law
+        self.mechanism, self.parts, self.lanes, self.law = mechanism, parts, parts.lanes, law
         self.triggers, self.contact_names = tuple(triggers), tuple(contact_names)
         self.free = independent_axes(mechanism)  # the axis of each coordinate
         self.loads = Loads()
@@ -66,7 +65,7 @@ class System:
         self._keep: dict[str, Any] = {}  # callbacks live as long as the system
         for part in parts.components:
             part.join(self)
-        self.context = Context(parts, lanes)
+        self.context = Context(parts)
         connect(self.context)
         self.set_constant(constant)
         if self.triggers:
@@ -120,8 +119,11 @@ class System:
     def _compiled(self, name: str) -> int:
         """The compiled function of that name; compiled on first use."""
         make = getattr(code, name)
-        models = self.lanes if self.parts.varied else 1
-        return int((make() if name in ("events", "switch") else make(self.lanes, models)).address)
+        if name in ("events", "switch"):
+            return int(make().address)
+        if name == "rates" and self.parts.is_made:
+            return int(code.made_rates(self.lanes).address)
+        return int(make(self.lanes, self.lanes if self.parts.varied else 1).address)
 
     @property
     def projection(self) -> int:

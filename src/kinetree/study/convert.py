@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, InputError, listed
 from kinetree.formats.files import save
 from kinetree.formats.kinds import WRITTEN
-from kinetree.formats.regular_file import PathLike, read_text
+from kinetree.formats.regular_file import PathLike, check_writable, read_text, write_text
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.models import mechanism_of
@@ -26,7 +27,9 @@ def convert(
 ) -> tuple[Mechanism, list[str]]:
     """Read a mechanism and write it in the format of the target's suffix; returns it and the notes.
 
-    ``source`` is a .toml, .urdf, .xacro, .sdf, .xml (MJCF) or .csv file (a DH table), or a name of the zoo;
+    ``source`` is a .toml, .urdf, .xacro, .sdf, .xml (MJCF), .m (inputs.m of ReDySim) or .csv file (a DH
+    table), or a name of the zoo; initials.m and trajectory.m beside an inputs.m become studies beside a .toml
+    target, named in the notes;
     ``convention`` is that of a DH table in CSV; ``options`` are those of :func:`kinetree.load` for URDF, SDF
     and MJCF files, ``allow_unphysical`` also for DH tables.
 
@@ -42,8 +45,35 @@ def convert(
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         mechanism = _read(source, convention, options)
+        studies, further = _studies(Path(source), place, mechanism)
+        for study in studies:
+            check_writable(study, force)
         save(mechanism, place, force)
-    return mechanism, list(dict.fromkeys(str(warning.message) for warning in heard))
+        for study, text in studies.items():
+            write_text(study, text, force)
+    return mechanism, [*dict.fromkeys(str(warning.message) for warning in heard), *further]
+
+
+def _studies(source: Path, target: Path, mechanism: Mechanism) -> tuple[dict[Path, str], list[str]]:
+    """The studies that initials.m and trajectory.m of ReDySim become, by file, and notes."""
+    if source.suffix.lower() != ".m" or target.suffix.lower() != ".toml":
+        return {}, []
+    from kinetree.formats.redysim import redysim_task
+    from kinetree.formats.toml_writer import tables_text
+
+    tables, notes = redysim_task(source, mechanism)
+    studies = {}
+    for found in tables:
+        head = {"task": found["study"]["task"], "title": f"{mechanism.name}, from ReDySim"}
+        whole = {"study": {**head, **found["study"]}, "mechanism": {"file": target.name}}
+        studies[target.with_name(f"{target.stem}_{head['task']}.toml")] = tables_text(
+            {**whole, **_rest(found)}
+        )
+    return studies, [*notes, *(f"wrote {path}" for path in studies)]
+
+
+def _rest(tables: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: table for key, table in tables.items() if key != "study" and table}
 
 
 def _read(source: PathLike, convention: str | None, options: dict[str, Any]) -> Mechanism:

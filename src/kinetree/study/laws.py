@@ -19,9 +19,9 @@ from kinetree.control.structure import has_floating_base
 from kinetree.control.torque_table import TorqueTable
 from kinetree.control.walking import WalkingLaw
 from kinetree.errors import InputError, listed, unknown_name
+from kinetree.formats.held_inside import file_of
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.assignment import Assignment
-from kinetree.study.inside import file_of
 from kinetree.study.kinds import CONTROLLERS
 from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import ControllerTable

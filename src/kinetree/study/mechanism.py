@@ -12,8 +12,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_values import Degrees
-from kinetree.formats.files import load
-from kinetree.formats.held_inside import is_held_inside
+from kinetree.formats.files import included_by, load
+from kinetree.formats.held_inside import file_of, is_held_inside
 from kinetree.formats.kinds import FOREIGN
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.formats.toml_parts import contact_point_of, placement_of, seen_body
@@ -21,7 +21,6 @@ from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.payload import mounted
 from kinetree.state import independent_axes
-from kinetree.study.inside import file_of
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice
 from kinetree.study.values import PerJoint
@@ -41,7 +40,7 @@ KINDS_OF_OPTIONS = {
     "armature": "a number or a table of numbers by joint",
     "contacts": "true, false or a list of bodies",
 }
-DESCRIBED = ("body", "dh", "loop")
+DESCRIBED = ("include", "body", "dh", "loop")
 
 
 def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, name: str) -> Mechanism:
@@ -80,7 +79,8 @@ def _bare_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, n
         return _changed(_of_file(table.file, table.parameters, origin, folder), table, origin)
     described = origin.of_mechanism()
     parts = {key: value for key, value in described.table.items() if key != "payload"}
-    return mechanism_of(replace(described, table={"name": name, **parts}))
+    included = included_by(folder / origin.source)
+    return mechanism_of(replace(described, table={"name": name, **parts}, included=included))
 
 
 def _of_zoo(name: str, parameters: Mapping[str, Any]) -> Mechanism:

@@ -13,10 +13,10 @@ import numpy as np
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.documents.single_support import single_support
 from kinetree.errors import InputError, KinetreeWarning, listed
+from kinetree.formats.held_inside import file_of
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State, farthest, hint_at_degrees
 from kinetree.study.assignment import Assignment
-from kinetree.study.inside import file_of
 from kinetree.study.kinds import TRAJECTORIES
 from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import BookGaitTable, TrajectoryTable

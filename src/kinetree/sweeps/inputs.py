@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import InputError
+from kinetree.formats.held_inside import file_of
 from kinetree.formats.mesh_home import file_digest, mesh_record
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.code import NAMED
-from kinetree.study.inside import file_of
 from kinetree.study.run import texts
 
 LONGEST = 4096  # characters of a path

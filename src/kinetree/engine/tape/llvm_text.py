@@ -23,6 +23,7 @@ LARGEST_STORE = 60  # groups of four entries of full arrays that one function st
 ANGLES = (*QUARTERS, *QUARTER, *UNITS, *SINE, *COSINE)
 INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 ROOT = "square_root"
+PLACES = 8  # words in front of a workspace that stands in the memory of a simulation
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,20 @@ class Arrays:
     """How results go to memory: the first ``outputs`` as rows, then ``full`` arrays, then a suspicion.
 
     Rows are (states, size); full arrays (arrays, states, entries). The last ``constant`` input rows are no
-    arrays: their numbers stand in the workspace from the beginning.
+    arrays: their numbers stand in the workspace from the beginning. ``in_context``: the code is called
+    by right-hand sides of simulations; inputs and outputs are rows of their memory.
     """
 
     outputs: int
     full: int
     judged: bool
     constant: int = 0
+    in_context: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many results there are."""
+        return self.outputs + self.full + self.judged
 
 
 def can_write(recording: Recording) -> bool:
@@ -169,7 +177,8 @@ class ModuleText:
         functions += self._turns()
         stores, calls = self._stores()
         functions += stores
-        functions += self._entry_of_one(calls) if self.lanes == 1 else self._entry_of_blocks(calls)
+        entry = self._entry_of_one if self.lanes == 1 else self._entry_of_blocks
+        functions += (self._entry_in_context if self.arrays.in_context else entry)(calls)
         return [*head, *functions]
 
     def _declarations(self) -> list[str]:
@@ -423,9 +432,9 @@ class ModuleText:
                 found.append(self.new(f"add i64 {start}, {self.new(f'mul i64 {first}, {8 * entries}')}"))
         return found
 
-    def _block(self, first: str, calls: Sequence[str]) -> str:
-        """All of one block; a number that is zero if it can be trusted."""
-        bases, inputs = self._bases(first), self.read
+    def _block(self, bases: list[str], calls: Sequence[str]) -> str:
+        """All of one block, whose arrays begin there; a number that is zero if it can be trusted."""
+        inputs = self.read
         excess = [self.literal(0.0)] * 4
         for row in range(inputs):
             self._read(row, bases[row], excess)
@@ -464,7 +473,7 @@ class ModuleText:
             "  %beyond = icmp sgt i64 %b, %last",
             "  %first = select i1 %beyond, i64 %last, i64 %b",
         ]
-        doubt = self._block("%first", calls)
+        doubt = self._block(self._bases("%first"), calls)
         self.lines.append(f"  %sum = fadd {self.kind} %total, {doubt}")
         self.lines += [f"  %next = add i64 %b, {LANES}", "  br label %head", "done:"]
         total = ""
@@ -476,7 +485,25 @@ class ModuleText:
     def _entry_of_one(self, calls: Sequence[str]) -> list[str]:
         """(workspace, size, pairs): 1 if the state can be trusted."""
         self.lines = [f"define i64 @{self.symbol}(i64 %w, i64 %size, i64 %pairs) {{"]
-        return self._answered(self._block("0", calls))
+        return self._answered(self._block(self._bases("0"), calls))
+
+    def _entry_in_context(self, calls: Sequence[str]) -> list[str]:
+        """(t, state, rates, context, own): 0. Own words say which words of the context say where rows are."""
+        words = ", ".join(f"i64 %{x}" for x in ("state", "rates", "context", "own"))
+        self.lines = [
+            f"define i64 @{self.symbol}(double %t, {words}) {{",
+            f"  %w = add i64 %own, {8 * PLACES}",
+        ]
+        bases = []
+        for k in range(self.read + self.arrays.outputs):
+            address = "%context"
+            for word in (self.load("i64", self.at("%own", 8 * k)), ""):
+                place = word or self.load("i64", address)
+                address = self.new(f"add i64 %context, {self.new(f'mul i64 {place}, 8')}")
+            bases.append(address)
+        self._block(bases, calls)
+        self.lines += ["  ret i64 0", "}"]
+        return self.lines
 
     def _answered(self, total: str) -> list[str]:
         trusted = self.new(f"fcmp oeq double {total}, {_hexadecimal(0.0)}")

@@ -23,9 +23,14 @@ def new_memory(made: MadeCode, lanes: int) -> Array:
     """Memory for the code, with its constant numbers in every lane."""
     memory = cleared(_text(made, lanes, False).numbers)
     if made.constants:
-        first = lanes * sum(made.recording.sizes[:-1])
-        memory[first : first + lanes * len(made.constants)] = np.repeat(made.constants, lanes)
+        constants_in(made, memory, lanes)[:] = np.array(made.constants)[:, None]
     return memory
+
+
+def constants_in(made: MadeCode, memory: Array, lanes: int) -> Array:
+    """A view (constants, lanes) of the constant numbers in memory for the code."""
+    first, count = lanes * sum(made.recording.sizes[:-1]), len(made.constants)
+    return memory[first : first + lanes * count].reshape(count, lanes)
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,6 +11,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.zoo.arms import (
     gripper,
     kuka_kr5,
+    muscle_arm,
     puma,
     two_link,
     two_link_point_masses,
@@ -48,6 +49,7 @@ ZOO: dict[str, Callable[..., Mechanism]] = {
         gripper,
         kuka_kr5,
         ur5,
+        muscle_arm,
         biped_fixed,
         planar_biped,
         spatial_biped,
@@ -118,6 +120,7 @@ __all__ = [
     "jansen_leg",
     "jansen_walker",
     "kuka_kr5",
+    "muscle_arm",
     "n_four_bar",
     "names",
     "planar_biped",

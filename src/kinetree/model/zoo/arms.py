@@ -9,11 +9,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, vector
+from kinetree.algebra.placement import Placement
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.builder import Builder
 from kinetree.model.dh import from_dh
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import EARTH, Mechanism
+from kinetree.model.muscle import Muscle, PathPoint, PathWrap, Wrap
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 DOWN_Y = (0.0, -9.81, 0.0)
@@ -212,4 +214,41 @@ def ur5() -> Mechanism:
         inertia = Inertia(mass, frozen((0.0, 0.0, center)), frozen((across, across, along)))
         place = place.revolute(joint, axis=axis, at=at, rpy=(0, tilt, 0), **limits).body(body, inertia)
     place.fixed("tool0_joint", at=(0, 0.0823, 0), rpy=(-pi / 2, 0, 0)).body("tool0")
+    return build.build()
+
+
+def muscle_arm() -> Mechanism:
+    """Planar arm with six muscles: flexors and extensors of shoulder and elbow, two of them over both.
+
+    Links of 0.3 m, 2.1 and 1.65 kg; the elbow's extensors go around a cylinder. Round numbers of an adult's
+    size, for examples; no one's measurements. q = 0 is the arm along x, gravity along -y.
+
+    >>> import kinetree as kt
+    >>> [muscle.name for muscle in kt.zoo.muscle_arm().muscles][:2]
+    ['deltoid', 'latissimus']
+    """
+    build = Builder("muscle_arm", gravity=(0.0, -9.81, 0.0))
+    at = (0.3, 0.0, 0.0)
+    arm, fore = Inertia.rod(2.1, end=frozen(at)), Inertia.rod(1.65, end=frozen(at))
+    upper = build.world.revolute("shoulder", axis="z", lower=-pi / 2, upper=pi).body("upper", arm)
+    upper.revolute("elbow", axis="z", at=at, lower=0.0, upper=2.6).body("fore", fore)
+    build.wrap(Wrap("olecranon", "upper", "cylinder", Placement.at(at), (0.02,), side="-y"))
+    front, back = (-0.02, 0.05, 0.0), (-0.02, -0.05, 0.0)
+    over_elbow = ("fore", (-0.025, -0.02, 0.0))
+    rows: tuple[tuple[Any, ...], ...] = (  # name, force, optimal length, slack length, wraps, points
+        ("deltoid", 1000.0, 0.11, 0.06, False, ("world", front), ("upper", (0.14, 0.02, 0.0))),
+        ("latissimus", 1000.0, 0.1, 0.05, False, ("world", back), ("upper", (0.12, -0.02, 0.0))),
+        ("brachialis", 900.0, 0.11, 0.05, False,
+         ("upper", (0.15, 0.015, 0.0)), ("fore", (0.04, 0.02, 0.0))),
+        ("triceps short", 900.0, 0.09, 0.09, True, ("upper", (0.12, -0.02, 0.0)), over_elbow),
+        ("biceps", 700.0, 0.15, 0.19, False,
+         ("world", (0.0, 0.04, 0.0)), ("upper", (0.1, 0.03, 0.0)), ("fore", (0.05, 0.015, 0.0))),
+        ("triceps long", 700.0, 0.13, 0.18, True,
+         ("world", (0.0, -0.04, 0.0)), ("upper", (0.1, -0.03, 0.0)), over_elbow),
+    )  # fmt: skip
+    for name, force, optimal, slack, wraps, *points in rows:
+        path = tuple(PathPoint(body, point) for body, point in points)
+        use = (PathWrap("olecranon", len(path) - 2, len(path) - 1),) if wraps else ()
+        given = {"max_isometric_force": force, "optimal_fiber_length": optimal, "tendon_slack_length": slack}
+        build.muscle(Muscle(name, path, use, **given))
     return build.build()

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.bspline import Integers
 from kinetree.dynamics.axis_motion import axis_poses
-from kinetree.dynamics.coupling import all_axes, all_rates
+from kinetree.dynamics.coupling import axis_slopes, on_axes
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
@@ -36,8 +36,11 @@ class AxisFrames:
     def __init__(self, mechanism: Mechanism, moving: Integers, q: Array, qd: Array) -> None:
         tree = mechanism.tree
         self.mechanism, self.moving = mechanism, moving
-        self.axes = Axes(*axis_poses(tree, all_axes(tree, q)))
-        self.qd = all_rates(tree, qd)
+        at, self.qd = on_axes(tree, q, qd)
+        self.axes = Axes(*axis_poses(tree, at))
+        self.slopes = None if tree.coupling is None else np.asarray(axis_slopes(tree, at))
+        laws = None if tree.coupling is None else tree.coupling.laws
+        self.bends = None if tree.coupling is None or laws is None else tree.coupling.derivative(q, 2)
         self.known: dict[tuple[Place, str], Any] = {}  # of places, each computed once
 
     def part(self, part: slice, moving: Integers | None = None) -> AxisFrames:
@@ -46,6 +49,8 @@ class AxisFrames:
         some.mechanism, some.moving = self.mechanism, self.moving if moving is None else moving
         some.qd, some.known = self.qd[part], {}
         some.axes = Axes(self.axes.rotation[part], self.axes.position[part])
+        some.bends = None if self.bends is None else self.bends[part]
+        some.slopes = self.slopes if self.bends is None or self.slopes is None else self.slopes[part]
         return some
 
     def carried(self, by_axis: Array, path: list[int]) -> Array:
@@ -55,9 +60,23 @@ class AxisFrames:
             full = np.zeros((*by_axis.shape[:-1], tree.n))
             full[..., path] = by_axis
             return full[..., self.moving]
-        columns: Array = tree.coupling.matrix[path][:, self.moving]
-        carried: Array = np.matmul(by_axis, columns)
+        carried: Array = np.matmul(by_axis, self._columns(path))
         return carried
+
+    def _columns(self, path: list[int]) -> Array:
+        """Slopes of path axes by what moves, ([m,] k, n)."""
+        assert self.slopes is not None
+        return np.asarray(self.slopes[..., path, :][..., self.moving])
+
+    def bent(self, by_axis: Array, path: list[int]) -> Array:
+        """How slopes (m, ..., k) by path axes change with the coordinates that these follow, (m, ..., n)."""
+        coupling = self.mechanism.tree.coupling
+        assert coupling is not None
+        if self.bends is None:
+            return np.zeros((*by_axis.shape[:-1], len(self.moving)))
+        bends = self.bends[:, path].reshape(len(self.bends), *[1] * (by_axis.ndim - 2), len(path))
+        found: Array = (by_axis * bends) @ coupling.followed[path][:, self.moving]
+        return found
 
     def own(self, weight: Array, path: list[int]) -> Array:
         """Rates (m, n) of the moving coordinates as rates of path axes (m, k)."""
@@ -66,8 +85,15 @@ class AxisFrames:
             full = np.zeros((len(weight), tree.n))
             full[:, self.moving] = weight
             return full[:, path]
-        rates: Array = weight @ tree.coupling.matrix[path][:, self.moving].T
+        rates: Array = (self._columns(path) @ weight[..., None])[..., 0]
         return rates
+
+    def followed_at(self, weight: Array, path: list[int]) -> Array:
+        """Rates (m, n) of the moving coordinates as those of the leaders of path axes (m, k)."""
+        coupling = self.mechanism.tree.coupling
+        assert coupling is not None
+        found: Array = weight @ coupling.followed[path][:, self.moving].T
+        return found
 
 
 class Place:
@@ -156,7 +182,11 @@ class Place:
         upper = np.triu(cross(weight[:, None], w) @ np.swapaxes(J, 1, 2))
         H = upper + np.swapaxes(np.triu(upper, 1), 1, 2)
         rows = frames.carried(H, self.path)
-        return frames.carried(np.swapaxes(rows, 1, 2), self.path)
+        found = frames.carried(np.swapaxes(rows, 1, 2), self.path)
+        if frames.bends is not None:
+            further = frames.bent((J @ weight[..., None])[..., 0], self.path)
+            found = found + further[..., None] * np.eye(further.shape[-1])
+        return found
 
     def change(self, frames: AxisFrames, weight: Array) -> Array:
         """d(J weight) / dq for weights (m, n) of the moving coordinates, (m, 3, n)."""
@@ -171,7 +201,15 @@ class Place:
         # w_i x (sum_j>=i J_j y_j) + (sum_j<i w_j y_j) x J_i
         outer = np.cumsum((some[..., None] * J)[:, ::-1], axis=1)[:, ::-1]
         inner = np.cumsum(some[..., None] * w, axis=1) - some[..., None] * w
-        return frames.carried(np.swapaxes(cross(w, outer) + cross(inner, J), 1, 2), self.path)
+        found = frames.carried(np.swapaxes(cross(w, outer) + cross(inner, J), 1, 2), self.path)
+        return found + self._bent_columns(frames, weight, J)
+
+    def _bent_columns(self, frames: AxisFrames, weight: Array, columns: Array) -> Array | float:
+        """What slopes of axes that follow by functions add to d(J weight) / dq, (m, 3, n)."""
+        if frames.bends is None:
+            return 0.0
+        by_axis = frames.followed_at(weight, self.path)[..., None] * columns
+        return frames.bent(np.swapaxes(by_axis, 1, 2), self.path)
 
 
 class BodySpin(Place):
@@ -194,7 +232,8 @@ class BodySpin(Place):
         w, _ = self._axis_columns(frames)
         parts = frames.own(weight, self.path)[..., None] * w
         outer = np.cumsum(parts[:, ::-1], axis=1)[:, ::-1] - parts
-        return frames.carried(np.swapaxes(cross(w, outer), 1, 2), self.path)
+        found = frames.carried(np.swapaxes(cross(w, outer), 1, 2), self.path)
+        return found + self._bent_columns(frames, weight, w)
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -30,6 +30,7 @@ from kinetree.motion.terms.reach import (
     GroundClearance,
     KeepOut,
     Orientation,
+    PendulumProduct,
     PointPosition,
     RelativePosition,
 )
@@ -86,6 +87,7 @@ __all__ = [  # noqa: RUF022
     "JointSprings",
     "JointCombination",
     "JointProduct",
+    "PendulumProduct",
     "CustomConstraint",
     "RelativePosition",
     "Constraint",

@@ -309,6 +309,14 @@ class _Between(Function):
         self.parts = (Position(place, axes), 1.0), (Position(other, axes), -1.0)
         self.size = len(axes)
 
+    def length_at_rest(self, setting: Setting) -> float:
+        """How far both places are apart where all coordinates are zero (m); 1 if they coincide."""
+        rest = np.zeros((1, setting.extended.n_dof))
+        frames = AxisFrames(setting.extended, np.arange(setting.extended.n_dof), rest, rest)
+        (part, _), (other, _) = self.parts
+        way = part.place.position_of(frames) - other.place.position_of(frames)
+        return float(np.linalg.norm(way)) or 1.0
+
     @override
     def values(self, at: At) -> Array:
         (part, _), (other, _) = self.parts
@@ -323,6 +331,99 @@ class _Between(Function):
     def bend(self, at: At, weight: Array) -> None:
         for part, sign in self.parts:
             part.bend(at, sign * weight)
+
+
+@declare("pendulum_product", "two limbs that swing in the same direction, as pendulums")
+class PendulumProduct(Constraint):
+    """The product of how far two limbs swing along a direction stays above a bound.
+
+    ((x_end - x_pivot) . d) ((y_end - y_pivot) . d) >= lower, with a pivot and an end on each limb and d the
+    unit ``direction`` in the world: with ``lower`` 0 both swing forward or both backward, such as an arm
+    from shoulder to wrist with the opposite leg from hip to ankle ([Barman2020], eq. 5.6).
+
+    >>> PendulumProduct("left_upper_arm", "left_hand", "right_thigh", "right_foot").family
+    'product of pendulums'
+    """
+
+    family = "product of pendulums"
+
+    def __init__(
+        self,
+        pivot: Annotated[str, Parameter("Name of the body that the first limb begins on")],
+        end: Annotated[str, Parameter("Name of the body that it ends on")],
+        other_pivot: Annotated[str, Parameter("Name of the body that the second limb begins on")],
+        other_end: Annotated[str, Parameter("Name of the body that it ends on")],
+        *,
+        end_point: PointOnBody = ORIGIN,
+        other_end_point: PointOnOther = ORIGIN,
+        direction: Annotated[
+            ArrayLike, Parameter("Direction of the swing (no unit)", kind="vector", default_text="default x")
+        ] = (1, 0, 0),
+        lower: Annotated[float, Parameter("Lower bound of the product", "m^2")] = 0.0,
+        at: Instants = "samples",
+    ) -> None:
+        self.limbs = (pivot, end, end_point), (other_pivot, other_end, other_end_point)
+        along = vector(direction, 3, f"direction of {self.family}")
+        if not along.any():
+            raise InputError(f"direction of {self.family} must not be zero, got {along.tolist()}")
+        self.direction = along / np.linalg.norm(along)
+        self.lower, self.at = number(lower, f"lower bound of {self.family}"), at
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        bodies = [
+            (
+                setting.body(pivot, self.family),
+                setting.body(end, self.family),
+                vector(x, 3, f"point of '{end}'"),
+            )
+            for pivot, end, x in self.limbs
+        ]
+        limbs = [
+            _Between(Place(setting.extended, end, x), Place(setting.extended, pivot, ORIGIN), [0, 1, 2])
+            for pivot, end, x in bodies
+        ]
+        function = _SwingProduct(limbs, self.direction)
+        label = " times ".join(f"{pivot} to {end}" for pivot, end, _ in self.limbs)
+        s = setting.where(self.at, self.family)
+        size = float(np.prod([limb.length_at_rest(setting) for limb in limbs]))
+        return [Rows(function, s, [self.lower], [np.inf], self.family, [label], "m^2", size, "product")]
+
+
+class _SwingProduct(Function):
+    """The product of two ways between places, each along a direction."""
+
+    of_pose, size = True, 1
+
+    def __init__(self, limbs: Sequence[_Between], direction: Array) -> None:
+        self.limbs, self.direction = limbs, direction
+
+    def _swings(self, at: At) -> tuple[Array, Array]:
+        a, b = (limb.values(at) @ self.direction for limb in self.limbs)
+        return a, b
+
+    def _slopes(self, at: At) -> list[Array]:
+        """Of each swing, (m, 3, 1, n)."""
+        return [np.einsum("i,mrin->mrn", self.direction, limb.slopes(at))[:, :, None] for limb in self.limbs]
+
+    @override
+    def values(self, at: At) -> Array:
+        a, b = self._swings(at)
+        return np.asarray(a * b)[:, None]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        a, b = (x[:, None, None, None] for x in self._swings(at))
+        of_a, of_b = self._slopes(at)
+        return np.asarray(b * of_a + a * of_b)
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        a, b = self._swings(at)
+        for limb, factor in zip(self.limbs, (b, a), strict=True):
+            limb.bend(at, (weight[:, 0] * factor)[:, None] * self.direction)
+        at.add_outer(weight, *self._slopes(at))
 
 
 @declare("ground_clearance", "points of a body that stay above a plane")

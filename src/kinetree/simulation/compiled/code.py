@@ -29,6 +29,18 @@ def rates(lanes: int, models: int = 1) -> Any:
 
 
 @functools.cache
+def made_rates(lanes: int) -> Any:
+    """The C callback of `rates` for mechanisms whose accelerations are found by code made for them."""
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.rates import made_rates
+
+        return made_rates(lanes)
+
+    return _stored(f"made-rates-{lanes}", make)
+
+
+@functools.cache
 def forces(lanes: int) -> Any:
     """The C callback (t, y*, context*) that adds the forces of ground and loads; axes have moved before."""
 

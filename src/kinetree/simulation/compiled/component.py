@@ -63,6 +63,8 @@ class Component:
     n_state = 0
     works: tuple[str, ...] = ()  # names of its parts of the actuators' work
     watched: tuple[Watched, ...] = ()
+    pushes = False  # whether it adds forces to the wrenches of axes, whose places it reads
+    is_made = False  # whether its "motion" is code for one mechanism: axes need no places but for forces
     is_sloped = False  # whether stiff methods take its states into account: "slopes" or differences
 
     @property
@@ -77,6 +79,9 @@ class Component:
     def address(self, function: str, lanes: int) -> int:
         """Where one of `FUNCTIONS` is; 0 if it has none."""
         return 0
+
+    def set_models(self, tables: Array, numbers: Array) -> None:
+        """Take model tables (lanes, n + 1, width), one for each lane; its own numbers begin ``numbers``."""
 
     def start(self) -> Array:
         """Its states (n_state,) at the beginning."""

@@ -98,6 +98,7 @@ HEADER = Layout(
     n_components=int,
     motion=int,  # address of what finds accelerations; 0: articulated bodies
     motion_own=int,  # where the numbers of its component are
+    placed=int,  # 1: something acts on places and velocities of axes, which code for one mechanism leaves out
     forces=int,  # address of what adds the forces of ground and loads; 0: there are none
     law=int,  # address of the built-in law; 0: torques are given
     n_points=int,
@@ -156,6 +157,7 @@ class ContextParts:
     rtol: float = 1e-8
     stiff: bool = False  # whether there is scratch for the Jacobian
     components: tuple[Component, ...] = ()
+    lanes: int = 1
     varied: bool = False  # whether the mechanism's numbers differ from lane to lane
 
     @cached_property
@@ -172,6 +174,11 @@ class ContextParts:
     def has_forces(self) -> bool:
         """Whether ground or loads may act."""
         return len(self.points) > 0 or len(self.loads) > 0
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the motion is found by code that was made for the mechanism."""
+        return any(part.is_made for part in self.components)
 
     @property
     def has_law(self) -> bool:
@@ -203,9 +210,9 @@ class ContextParts:
 class Context:
     """One array for compiled code, and views of its parts for everyone else."""
 
-    def __init__(self, parts: ContextParts, lanes: int = 1) -> None:
-        self.parts, self.lanes = parts, lanes
-        sections = _sections(parts, lanes)
+    def __init__(self, parts: ContextParts) -> None:
+        self.parts, self.lanes = parts, parts.lanes
+        sections = _sections(parts)
         for k, part in enumerate(parts.components):
             sections[f"component {k}"] = part.numbers(parts)
         self.start: dict[str, int] = {}
@@ -248,6 +255,8 @@ class Context:
         """Write model tables (lanes, n + 1, width), one for each lane."""
         start = self.start["tree"]
         self.memory[start : start + tables.size] = np.moveaxis(tables, 0, -1).ravel()
+        for k, part in enumerate(self.parts.components):
+            part.set_models(tables, self.memory[self.start[f"component {k}"] :])
 
     @property
     def given(self) -> Array:
@@ -278,6 +287,7 @@ def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> 
         "integral": parts.at.places[INTEGRAL].start if parts.integrating else 0,
         "energy": parts.at.work.start,
         "n_components": len(parts.components),
+        "placed": int(parts.has_forces or any(part.pushes for part in parts.components)),
         "n_points": len(parts.points),
         "n_regions": len(parts.regions),
         "uneven": int(parts.terrain is not None),
@@ -308,9 +318,9 @@ def _rounded(size: int, unit: int = 8) -> int:
     return (size + unit - 1) // unit * unit
 
 
-def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
+def _sections(parts: ContextParts) -> dict[str, Any]:
     """Contents of the tables, sizes of scratch, in the order they have in memory."""
-    n = parts.tree.n
+    n, lanes = parts.tree.n, parts.lanes
     model = parts.model if parts.model is not None else parts.tree
     return {
         "tree": _spread(_without_passive(tree_table(parts.tree)), lanes if parts.varied else 1),
@@ -337,7 +347,7 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         "log": lanes * n * parts.n_log,
         "powers": 2 * lanes,
         "applied": 2 * lanes,
-        "reduced": lanes * parts.tree.n_dof * (parts.tree.n_dof + 1) if parts.tree.n_dof < n else 0,
+        "reduced": lanes * (parts.tree.n_dof * (parts.tree.n_dof + 1) + 2 * n) if parts.tree.n_dof < n else 0,
         **_slope_sections(parts),
     }
 

@@ -39,8 +39,10 @@ def coupled_motion(lanes: int) -> Any:
         total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
         A = row_at(memory, head.reduced[0], n_dof * n_dof, lanes)
         b = row_at(memory, head.reduced[0] + lanes * n_dof * n_dof, n_dof, lanes)
+        after = head.reduced[0] + lanes * n_dof * (n_dof + 1)
+        slopes, bends = row_at(memory, after, n, lanes), row_at(memory, after + lanes * n, n, lanes)
         y = row_at(carray(y_, (1,)), 0, 2 * n_dof, lanes)
-        move_coupled(tree, axes, work, n_dof, y, total, A, b, qdd)
+        move_coupled(tree, axes, work, n_dof, y, total, A, b, slopes, bends, qdd)
         return 0
 
     return compiled_callback(run, OF_COMPONENT, f"mimic-{lanes}")

@@ -21,6 +21,7 @@ from kinetree.engine.loop_compile import loop_views
 from kinetree.kernels import aba
 from kinetree.kernels.coupled import (
     composite_bodies,
+    follow_slopes,
     follower_acceleration,
     reduced_system,
     solve_symmetric,
@@ -69,7 +70,7 @@ class PrescribedJoints(Component):
             scratch=scratch,
         )
         rows = layout_rows(JOINT, count, dof=self.places, axis=self.axes)
-        numbers = np.zeros(scratch + LANES * (n * n + n + 3 * count + count * (n + 1)))
+        numbers = np.zeros(scratch + LANES * (n * n + n + 3 * count + count * (n + 1) + 2 * parts.tree.n))
         numbers[: begin + table.size] = np.concatenate([head.ravel(), rows.ravel(), table])
         return numbers
 
@@ -121,7 +122,10 @@ def prescribed_rates(lanes: int) -> Any:
         place += lanes * n_dof
         want, want_d = row_at(own, place, count, lanes), row_at(own, place + lanes * count, count, lanes)
         want_dd = row_at(own, place + 2 * lanes * count, count, lanes)
-        kept = row_at(own, place + 3 * lanes * count, count * (n_dof + 1), lanes)
+        place += 3 * lanes * count
+        kept = row_at(own, place, count * (n_dof + 1), lanes)
+        place += lanes * count * (n_dof + 1)
+        slopes, bends = row_at(own, place, n, lanes), row_at(own, place + lanes * n, n, lanes)
         tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
         work = fields(memory, aba.SLOTS, lanes, head.work[0])
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
@@ -136,7 +140,8 @@ def prescribed_rates(lanes: int) -> Any:
         joint_torques(head, tree, axes, q, qd, tau, stops, total)
         composite_bodies(tree, work, n)
         y = row_at(carray(y_, (1,)), 0, 2 * n_dof, lanes)
-        reduced_system(tree, axes, work, n, n_dof, y, total, A, b)
+        follow_slopes(axes, y, n, n_dof, slopes, bends)
+        reduced_system(tree, axes, work, n, n_dof, slopes, bends, total, A, b)
         hold_lines(joints, count, n_dof, want_dd, A, b, kept)
         solve_symmetric(n_dof, A, b)
         for j in range(count):
@@ -145,7 +150,7 @@ def prescribed_rates(lanes: int) -> Any:
                 x = x + kept[j * (n_dof + 1) + c] * b[c]
             tau[joints.axis[j]] = x
         for i in range(n):
-            qdd[i] = follower_acceleration(axes, i, y, n_dof, b)
+            qdd[i] = follower_acceleration(axes, i, slopes, bends, b)
         return 0
 
     return compiled_callback(run, OF_COMPONENT, f"prescribed-{lanes}")

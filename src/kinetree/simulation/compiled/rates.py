@@ -17,6 +17,7 @@ from kinetree.kernels.rates import (
     GUARDS,
     LOCK,
     bare_motion,
+    bare_of_forces,
     desire,
     event_values,
     join_rates,
@@ -24,6 +25,7 @@ from kinetree.kernels.rates import (
     move_freely,
     split_state,
     switch_modes,
+    take_wrenches,
 )
 from kinetree.kernels.torque_law import AXIS, limited
 from kinetree.simulation.compiled.component import COMPONENT, DRIVING, LOST
@@ -66,12 +68,12 @@ def ask_components(t, y_, dy, context_, memory, head):
     return 0
 
 
-def forces_in_state(lanes: int, models: int = 1) -> Any:
+def forces_in_state(lanes: int, models: int = 1, move: Any = aba.biased_motion) -> Any:
     """forces(t, y, y_, context_, memory, head, work, q, qd): place, motion, forces; answers their powers."""
 
     def forces(t, y, y_, context_, memory, head, work, q, qd):
         split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
-        aba.biased_motion(fields(memory, TREE, models, head.tree[0]), work, q, qd)
+        move(fields(memory, TREE, models, head.tree[0]), work, q, qd)
         applied = row_at(memory, head.applied[0], 2, lanes)
         if head.forces[0] != 0:
             call(head.forces[0], t, (place_of(y_), place_of(context_)))
@@ -93,13 +95,47 @@ def take_own_torques(t, y_, context_, memory, head, given, tau):
             tau[i] = limited(given[i], axes.limit[i])
 
 
+@inline
+def nothing_more(head, tree, work, total):
+    """General code finds motions from the wrenches themselves."""
+
+
+@inline
+def take_wrenches_if_any(head, tree, work, total):
+    """Code for one mechanism knows torques alone."""
+    if head.placed[0] != 0:
+        take_wrenches(tree, work, total)
+
+
+def forces_if_any(lanes: int) -> Any:
+    """What `forces_in_state` makes, with axes placed only where something acts on them."""
+    placed = forces_in_state(lanes, 1, bare_of_forces)
+
+    def forces(t, y, y_, context_, memory, head, work, q, qd):
+        if head.placed[0] != 0:
+            return placed(t, y, y_, context_, memory, head, work, q, qd)
+        split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
+        applied = row_at(memory, head.applied[0], 2, lanes)
+        applied[0], applied[1] = 0.0 * q[0], 0.0 * q[0]
+        return applied
+
+    return inline(forces)
+
+
 def rates(lanes: int, models: int = 1) -> Any:
     """The C callback (t, y*, dy*, context*) with the rates of `lanes` states, one after the other.
 
     All states are of one mechanism, or, if there are as many ``models``, each of its own.
     """
-    forces = forces_in_state(lanes, models)
+    return _rates("rates", lanes, models, forces_in_state(lanes, models), nothing_more)
 
+
+def made_rates(lanes: int) -> Any:
+    """The C callback of `rates` for mechanisms whose accelerations are found by code made for them."""
+    return _rates("made-rates", lanes, 1, forces_if_any(lanes), take_wrenches_if_any)
+
+
+def _rates(name: str, lanes: int, models: int, forces: Any, finish: Any) -> Any:
     def run(t, y_, dy_, context_):
         memory = carray(context_, (1,))
         head = fields(memory, HEADER, 1, 0)
@@ -139,6 +175,7 @@ def rates(lanes: int, models: int = 1) -> Any:
         if head.motion[0] == 0:
             move_freely(tree, work, q, qd, total, qdd)
         else:
+            finish(head, tree, work, total)
             place = place_of(context_)
             own = place + 8 * head.motion_own[0]
             if call(head.motion[0], t, (place_of(y_), place_of(dy_), place, own)) != 0:
@@ -146,7 +183,11 @@ def rates(lanes: int, models: int = 1) -> Any:
         join_rates(head, axes, q, qd, qdd, command, want, (actuator, applied[0], lost, applied[1]), dy)
         return 0
 
-    return compiled_callback(run, RATES, f"rates-{lanes}" + (f"-{models}" if models > 1 else ""))
+    return compiled_callback(run, RATES, _named(name, lanes, models))
+
+
+def _named(name: str, lanes: int, models: int) -> str:
+    return f"{name}-{lanes}" + (f"-{models}" if models > 1 else "")
 
 
 def sample(lanes: int, models: int = 1) -> Any:
@@ -174,7 +215,7 @@ def sample(lanes: int, models: int = 1) -> Any:
                 log[i] = held[i]
         return 0
 
-    return compiled_callback(run, SAMPLE, f"sample-{lanes}" + (f"-{models}" if models > 1 else ""))
+    return compiled_callback(run, SAMPLE, _named("sample", lanes, models))
 
 
 def surroundings() -> Any:

@@ -25,7 +25,7 @@ class SpringForces(Component):
     """Adds the forces of springs to the wrenches of the axes; see `kernels.spring`."""
 
     name = "springs"
-    has_slopes = True
+    has_slopes = pushes = True
 
     def __init__(self, springs: Springs) -> None:
         self.springs = springs

@@ -1,0 +1,1 @@
+"""Muscles: lengths and moment arms of their paths, forces, sharing of torques."""

@@ -1,0 +1,1 @@
+"""Arithmetic of muscles as machine code."""
