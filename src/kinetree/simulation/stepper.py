@@ -578,6 +578,21 @@ class Stepper:
         chosen, count = self._mask(where), self.batch or 1
         self._friction[np.flatnonzero(chosen), 0] = np.broadcast_to(factors(friction, count), count)[chosen]
 
+    @property
+    def turning(self) -> tuple[str, ...]:
+        """Names of the free and ball joints that are quaternions inside."""
+        return tuple(ball.name for ball in self._tables.balls)
+
+    @property
+    def position_parts(self) -> list[tuple[int, int]]:
+        """Where in ``q`` each coordinate or quaternion begins, and how many numbers it has."""
+        turning = {ball.at for ball in self._tables.balls} if self.coordinates == "quaternion" else set()
+        found, at = [], 0
+        while at < len(self.coordinate_names):
+            found.append((at, 4 if at in turning else 1))
+            at += found[-1][1]
+        return found
+
     # ---- helpers ---------------------------------------------------------------------------------------
     def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
         if self.coordinates == "mechanism":
