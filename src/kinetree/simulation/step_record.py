@@ -47,7 +47,7 @@ def simulate_steps(
     """The motion by steps; ``law`` is torque and controller, ``refused`` are arguments that steps lack."""
     T = positive(duration, "duration", "s")
     _refuse(given, refused)
-    torque, controller = _law(mechanism, law)
+    torque, controller = driven(mechanism, law)
     dt, output = _grid(given, T)
     stepper = Stepper(mechanism, dt, ground=ground, controller=controller)
     stepper.reset(*start)
@@ -150,7 +150,7 @@ def _grid(given: Settings, T: float) -> tuple[float, NDArray[np.int64]]:
     return float(dt), steps
 
 
-def _law(mechanism: Mechanism, law: tuple[Any, Any]) -> tuple[Any, Any]:
+def driven(mechanism: Mechanism, law: tuple[Any, Any]) -> tuple[Any, Any]:
     """A constant torque, and a controller or function, from the arguments of a simulation."""
     torque, controller = law
     if callable(torque):
