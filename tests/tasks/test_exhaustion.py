@@ -48,7 +48,9 @@ def test_what_recovery_keeps_pace_with_is_held_for_ever():
 @pytest.fixture(scope="module")
 def tired():
     quick = CompartmentRates(0.1, 0.001)
-    return kt.lifting.lift_until_exhausted(box=20.0, shelf=0.9, rest=0.5, most=6, rates=quick, max_iterations=40)
+    return kt.lifting.lift_until_exhausted(
+        box=20.0, shelf=0.9, rest=0.5, most=6, rates=quick, max_iterations=40
+    )
 
 
 def test_lifts_cost_more_until_one_is_impossible(tired):

@@ -72,7 +72,10 @@ def _fitted(
     low, high = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
     q[:, columns] = low + (high - low) * rng.random((len(q), len(columns)))
     found = path_geometry(mechanism, q)
-    rows = [_one(q[:, columns], found.length[:, i], found.slope[:, i][:, columns]) for i in range(found.length.shape[1])]
+    rows = [
+        _one(q[:, columns], found.length[:, i], found.slope[:, i][:, columns])
+        for i in range(found.length.shape[1])
+    ]
     k, most = len(rows), max(len(row[1]) for row in rows)
     widest = max(1, *(len(row[0]) for row in rows))
     exponents, span = np.zeros((k, most, widest), dtype=np.int64), np.zeros((k, widest), dtype=np.int64)

@@ -13,7 +13,7 @@ from kinetree.algebra.rotation import rotation_from_rpy
 from kinetree.algebra.smooth_functions import CubicSpline
 from kinetree.errors import InputError
 from kinetree.model.expected import expect_mechanism
-from kinetree.model.human.muscle_data import CYLINDERS, HEIGHT, KNEE, LENGTHS, MASS, MUSCLES, PATELLA
+from kinetree.model.human.muscle_data import CYLINDERS, KNEE, LENGTHS, MASS, MUSCLES, PATELLA
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.muscle import MovingPoint, Muscle, PathPoint, PathWrap, Wrap
 
@@ -90,7 +90,13 @@ class _Leg:
             size = float(self.scale[body].mean()) * MM
             place = Placement.at(self.place(body, np.array(center)), R)
             yield Wrap(
-                f"{self.side}_{name}", self.name(body), "cylinder", place, (radius * size,), length * size, side
+                f"{self.side}_{name}",
+                self.name(body),
+                "cylinder",
+                place,
+                (radius * size,),
+                length * size,
+                side,
             )
 
     def muscles(self) -> Iterator[Muscle]:

@@ -63,7 +63,9 @@ class MuscleTable:
         """What sharing minimizes."""
         return self.weight, self.exponent, self.smoothing, ABOVE, self.compliance
 
-    def shared(self, q: Array, qd: Array, tau: Array, start: Array | None = None) -> tuple[Array, Array, Array]:
+    def shared(
+        self, q: Array, qd: Array, tau: Array, start: Array | None = None
+    ) -> tuple[Array, Array, Array]:
         """Prices (m, n), activations (m, k) and least costs (m,) of samples."""
         m, n = q.shape
         k, width = len(self.weight), self.lengths.span.shape[1]
@@ -116,8 +118,12 @@ class MuscleCost(Objective):
     def __init__(
         self,
         exponent: Annotated[float, Parameter("The power p, 2 or more (no unit)", kind="positive")] = 2.0,
-        smoothing: Annotated[float, Parameter("Weight of the floor of activations (no unit)", kind="positive")] = 1e-3,
-        reserve: Annotated[float, Parameter("Torque that muscles lack at a cost of 1", "N m", "positive")] = 1.0,
+        smoothing: Annotated[
+            float, Parameter("Weight of the floor of activations (no unit)", kind="positive")
+        ] = 1e-3,
+        reserve: Annotated[
+            float, Parameter("Torque that muscles lack at a cost of 1", "N m", "positive")
+        ] = 1.0,
         by_volume: Annotated[bool, Parameter("Whether muscles are weighed by volume")] = False,
         ranges: Annotated[
             Ranges, Parameter("Ranges of joints for the fit of lengths (rad, m)", kind="bounds")
@@ -139,7 +145,9 @@ class MuscleCost(Objective):
             raise InputError(f"{self.family}: mechanism '{mechanism.name}' has no muscles")
         for name in self.ranges:
             if name not in mechanism.joint_names:
-                raise InputError(f"{self.family}: ranges: {unknown_name('joint', name, mechanism.joint_names)}")
+                raise InputError(
+                    f"{self.family}: ranges: {unknown_name('joint', name, mechanism.joint_names)}"
+                )
         joints = spanned(mechanism)
         lengths = length_polynomials(mechanism, joints, [self._range(mechanism, name) for name in joints])
         muscles = mechanism.muscles

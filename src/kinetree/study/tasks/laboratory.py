@@ -8,10 +8,10 @@ from pydantic import Field
 
 from kinetree.errors import InputError
 from kinetree.formats.file_values import Number
+from kinetree.formats.held_inside import file_of
 from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
-from kinetree.formats.held_inside import file_of
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import choice
 
