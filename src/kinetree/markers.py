@@ -7,8 +7,10 @@
 
 from typing import TYPE_CHECKING
 
+from kinetree.capture.dynamics import dynamics, read_motion
 from kinetree.capture.external_loads import read_forces, write_forces
 from kinetree.capture.files import read_trial, write_trial
+from kinetree.capture.laboratory import Laboratory, laboratory
 from kinetree.capture.motion import low_passed, spline_motion
 from kinetree.capture.scale import Measurement, ScaledModel, read_markers, read_measurements, scale
 from kinetree.capture.track import Tracked, read_weights, track
@@ -17,14 +19,18 @@ from kinetree.other_names import names_of
 
 __all__ = [
     "GroundForce",
+    "Laboratory",
     "Measurement",
     "ScaledModel",
     "Tracked",
     "Trial",
+    "dynamics",
+    "laboratory",
     "low_passed",
     "read_forces",
     "read_markers",
     "read_measurements",
+    "read_motion",
     "read_trial",
     "read_weights",
     "scale",

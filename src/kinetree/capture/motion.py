@@ -10,6 +10,7 @@ from kinetree.errors import InputError
 from kinetree.state import State
 
 ORDER = 3  # of the Butterworth filter, which runs forwards and backwards
+EQUAL = 0.01  # share by which steps of time may differ
 DEGREE = 5  # of splines: accelerations are cubic between frames
 
 
@@ -29,10 +30,12 @@ def low_passed(time: ArrayLike, values: ArrayLike, cutoff: float) -> Array:
     t, x = finite(numbers(time, "time"), "time"), finite(numbers(values, "values"), "values")
     limit = number(cutoff, "cutoff")
     step = np.diff(t)
-    if len(t) < 3 or np.ptp(step) > 1e-3 * step.mean():
+    if len(t) < 3:
+        raise InputError(f"a filter needs at least 3 frames, got {len(t)}")
+    if np.ptp(step) > EQUAL * step.mean():
         raise InputError(
-            f"a filter needs frames at equal distances in time, at least 3, got {len(t)} with steps from "
-            f"{step.min(initial=0.0):g} to {step.max(initial=0.0):g} s"
+            f"a filter needs frames at equal distances in time, got steps from {step.min():g} to "
+            f"{step.max():g} s"
         )
     half = 0.5 / float(step.mean())
     if not 0.0 < limit < half:

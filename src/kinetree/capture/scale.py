@@ -75,6 +75,8 @@ class Measurement:
 class ScaledModel(Shown):
     """A mechanism of a person's size, the ``factors`` (3,) of its bodies, and the pose of the static trial.
 
+    Errors of ``static`` are those before markers are put where they were seen.
+
     ``measured`` has for each measurement the measured and the model's mean distance (m).
     """
 
@@ -122,7 +124,7 @@ def scale(
     """
     expect_mechanism(mechanism)
     if markers is not None:
-        mechanism = replace(mechanism, markers=tuple(_markers(markers, mechanism)))
+        mechanism = replace(mechanism, markers=tuple(given_markers(markers, mechanism)))
     lengths = _measurements(measurements, mechanism)
     if lengths and static is None:
         raise InputError("measurements need a static trial")
@@ -135,7 +137,6 @@ def scale(
         pose = track(made, _mean(static), weights)
         if place:
             made = replace(made, markers=_placed(made, pose))
-            pose = track(made, _mean(static), weights)
     return ScaledModel(made, found, measured, pose)
 
 
@@ -449,7 +450,7 @@ def read_markers(path: PathLike) -> list[Marker]:
     return found
 
 
-def _markers(given: Sequence[Marker] | PathLike, mechanism: Mechanism) -> list[Marker]:
+def given_markers(given: Sequence[Marker] | PathLike, mechanism: Mechanism) -> list[Marker]:
     """Markers of a file that are on bodies of the mechanism, or those given."""
     if not isinstance(given, str) and not hasattr(given, "__fspath__"):
         return list(given)

@@ -21,6 +21,7 @@ from kinetree.algebra.rotation import rotation_about
 from kinetree.algebra.smooth_functions import (
     IDENTITY,
     Composed,
+    Polynomial,
     Scaled,
     SmoothFunction,
     constant,
@@ -273,6 +274,10 @@ class Chain:
         slope, offset = line(axis.law) or (0.0, 0.0)
         own = axis.coordinate
         if own is None or own in self.free or abs(slope) != 1.0:
+            if not axis.turns:  # from where it is at zero, so that bodies are drawn as long as they are
+                rest = float(law.at(0.0))
+                self._move(axis.turns, axis.direction, rest)
+                law = Composed(Polynomial((-rest, 1.0)), law) if rest else law
             self._joint(axis.name, axis.turns, axis.direction, Mimic(leader, function=law))
             return
         self._move(axis.turns, axis.direction, offset)

@@ -194,3 +194,33 @@ def turned_by(a, b, c):
         g * xz + k * b, g * yz - k * a, 1.0 - g * (xx + yy),
     )  # fmt: skip
     return R, J
+
+
+@called
+def inward_three(tree, pairs, x):
+    """Replace three columns x by U^-1 x, with M = U D U^T factored in ``pairs``."""
+    for i in inward(tree.parent[WORLD]):
+        known, k = x.y[i], tree.first[i] + 1
+        j = tree.parent[i]
+        while j != WORLD:
+            for a in upward(j, tree.top[j]):
+                U, y = pairs.M[k], x.y[a]
+                x.y[a] = y[0] - U * known[0], y[1] - U * known[1], y[2] - U * known[2]
+                k += 1
+            j = tree.parent[tree.top[j]]
+
+
+@called
+def outward_three(tree, pairs, x):
+    """Replace three columns x by U^-T x."""
+    for i in outward(tree.parent[WORLD]):
+        found, k = x.y[i], tree.first[i] + 1
+        b, c, d = found[0], found[1], found[2]
+        j = tree.parent[i]
+        while j != WORLD:
+            for a in upward(j, tree.top[j]):
+                U, y = pairs.M[k], x.y[a]
+                b, c, d = b - U * y[0], c - U * y[1], d - U * y[2]
+                k += 1
+            j = tree.parent[tree.top[j]]
+        x.y[i] = b, c, d

@@ -53,7 +53,10 @@ class Walking:
     "left_knee" or "left". Where both sides differ, a stride of two different steps is predicted.
     ``strength_by`` is "constant", or "angle and velocity" for flexion of hip, knee and ankle (Anderson et al.
     2007). ``passive`` multiplies the passive moments of hips, knees and ankles (Riener and Edrich 1999): only
-    the rest takes effort and strength; 0 is without them. ``friction_shape``: "box", "octagon" or "cone"
+    the rest takes effort and strength; 0 is without them. With ``muscles``, 0.5 for example, the torques of
+    hips, knees and ankles are made by 80 muscles (Rajagopal et al. 2016) at the least cost
+    (:class:`kinetree.terms.MuscleCost`), times this weight, instead of limits and effort of these joints;
+    ``strength`` then multiplies the forces of muscles whose names begin with a key. ``friction_shape``: "box", "octagon" or "cone"
     (:class:`kinetree.terms.Friction`).
 
     Shares of the step: ``double`` support (by default shorter in fast steps), ``flat`` (from when on the foot
@@ -102,6 +105,14 @@ class Walking:
         float,
         Parameter("Factor on passive moments of hips, knees and ankles, 0 without them", "no unit"),
     ] = 1.0
+    muscles: Annotated[
+        float,
+        Parameter(
+            "Weight of the cost of 80 leg muscles, which then make the torques of hips, knees and ankles "
+            "instead of limits and effort; 0 without them",
+            "no unit",
+        ),
+    ] = 0.0
     width: Annotated[float, Parameter("Distance between the heels, sideways", "m", "positive")] = 0.10
     toe_out: float = 5.0 * DEGREE
     friction: Annotated[float, Parameter("Coefficient of friction", "no unit", "positive")] = 0.6
