@@ -71,7 +71,9 @@ LEAN = {
 EFFORT = {"ankle.flexion": 1.5, "knee": 0.9, "hip.flexion": 0.8}
 LEGS = ("hip.flexion", "hip.adduction", "hip.rotation", "knee", "ankle.flexion", "ankle.inversion")
 # Ranges of these joints in which lengths of muscles are fitted (rad)
-RANGES = dict(zip(LEGS, ((-0.6, 1.0), (-0.4, 0.4), (-0.4, 0.4), (0.0, 1.5), (-0.6, 0.5), (-0.35, 0.35)), strict=True))
+RANGES = dict(
+    zip(LEGS, ((-0.6, 1.0), (-0.4, 0.4), (-0.4, 0.4), (0.0, 1.5), (-0.6, 0.5), (-0.35, 0.35)), strict=True)
+)
 LOADING = 3.0  # of the weight of torque rates: what the rate of the ground's push costs, by body weights
 LEG = 0.936  # m: for these legs weights of rates are as given; for others so that all walk alike
 BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.043, 0.13, 0.69  # of the sole: center of pressure while the foot rolls on
@@ -264,7 +266,12 @@ def _bodies(
 
 @lru_cache(maxsize=8)
 def _muscular(
-    sex: str, height: float, mass: float, slope: float, *carried: float, strength: tuple[tuple[str, float], ...]
+    sex: str,
+    height: float,
+    mass: float,
+    slope: float,
+    *carried: float,
+    strength: tuple[tuple[str, float], ...],
 ) -> tuple[Mechanism, Mechanism]:
     """The same with the muscles of the legs, some of which may be weaker; kept with their fitted lengths."""
     backpack, left, right = carried
