@@ -126,7 +126,7 @@ def pull(length, v, par):
     A = f * c
     A1 = f1 * n1 * c + f * c1
     A2 = f2 * n1 * n1 * c + f1 * n2 * c + 2.0 * f1 * n1 * c1 + f * c2
-    w, wl, wv, wll, wlv = v * c / fastest, v * c1 / fastest, c / fastest, v * c2 / fastest, c1 / fastest
+    w, wl, wv, wl2, wlv = v * c / fastest, v * c1 / fastest, c / fastest, v * c2 / fastest, c1 / fastest
     z = D2 * w + D3
     r = math.sqrt(z * z + 1.0)
     k0, k1, k2 = D1 * math.log(z + r) + D4, D1 * D2 / r, -D1 * D2 * D2 * z / r**3
@@ -134,7 +134,7 @@ def pull(length, v, par):
         k0, k1, k2 = 0.0, 0.0, 0.0
     F = A * k0
     Fl, Fv = A1 * k0 + A * k1 * wl, A * k1 * wv
-    Fll = A2 * k0 + 2.0 * A1 * k1 * wl + A * (k2 * wl * wl + k1 * wll)
+    Fll = A2 * k0 + 2.0 * A1 * k1 * wl + A * (k2 * wl * wl + k1 * wl2)
     Flv = A1 * k1 * wv + A * (k2 * wl * wv + k1 * wlv)
     return most * F, most * Fl, most * Fv, most * Fll, most * Flv, most * A * k2 * wv * wv
 
