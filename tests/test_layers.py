@@ -30,6 +30,7 @@ FLOORS = (
     ("gradients", "environments"),
     ("torch", "jax", "gym"),
     ("gait_data",),
+    ("capture",),
     ("tasks",),
     ("documents",),
     ("study",),
@@ -54,6 +55,7 @@ EXEMPT = (
     "walking.py",
     "lifting.py",
     "gaits.py",
+    "markers.py",
     "zoo.py",
 )  # doors, not rooms
 

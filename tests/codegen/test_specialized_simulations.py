@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.codegen import specialize
 from kinetree.simulation.scenario import Scenario
 from kinetree.simulation.system import RATES
 from support.kernels import zoo
@@ -102,6 +103,30 @@ def test_simulations_of_a_specialized_arm():
     starts = start * np.linspace(0.5, 1.0, 6)[:, None]
     first, second = (kt.simulation.simulate_batch(x, starts, duration=0.3, times=3) for x in (arm, fast))
     np.testing.assert_allclose(second.q, first.q, rtol=0, atol=1e-9)
+
+
+def test_batches_use_the_code_where_it_pays(monkeypatch):
+    """Whatever the number of threads; masses that vary and short batches keep the general code."""
+    from kinetree.simulation import batch
+
+    made, make = [], specialize.with_code
+    monkeypatch.setattr(specialize, "with_code", lambda *given: made.append(given[1]) or make(*given))
+    monkeypatch.setattr(batch, "MANY", 8)
+    arm, starts = kt.zoo.two_link(), np.linspace([0.1, 0.2], [1.0, -0.5], 12)
+    masses = np.ones((12, 2)) * arm.tree.body_mass
+
+    def ends(**options):
+        run = kt.simulation.simulate_batch(arm, starts, duration=0.2, times=2, **options)
+        return run.q.values[:, -1]
+
+    general = ends()
+    assert not made
+    monkeypatch.setattr(batch, "WORTH", 100)
+    assert np.array_equal(ends(threads=1), ends(threads=2)) and made == [["simulate"]] * 2
+    np.testing.assert_allclose(ends(), general, rtol=0, atol=1e-9)
+    del made[:]
+    ends(masses=masses)
+    assert not made
 
 
 def test_masses_that_vary_in_lanes():

@@ -60,23 +60,32 @@ def specialize(
         )
     if not mechanism.n_dof:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom")
-    tree, made = replace(mechanism.tree), list[MadeCode]()
-    for name in dict.fromkeys(named):
+    fast, long = with_code(mechanism, list(dict.fromkeys(named)), kept)
+    for name, operations in long.items() if questions is not None else ():
+        _say_that_general_code_stays(mechanism, name, operations)
+    return fast
+
+
+def with_code(
+    mechanism: Mechanism, questions: Sequence[str], parameters: Sequence[str] = ()
+) -> tuple[Mechanism, dict[str, int]]:
+    """The mechanism with code for questions; operations of those whose code is too long to be made."""
+    tree, made, long = replace(mechanism.tree), list[MadeCode](), dict[str, int]()
+    for name in questions:
         try:
-            code = made_code(name, tree, kept)
+            code = made_code(name, tree, parameters)
         except SingularityError:  # in every state: the general code says where
             continue
         if code.operations > LONGEST[name] or not code.can_be_written:
-            if questions is not None:
-                _say_that_general_code_stays(mechanism, name, code.operations)
+            long[name] = code.operations
             continue
         for lanes in (LANES, 1):
             machine_code(code, lanes)
         made.append(code)
     let_run(tree, made)
-    found = replace(mechanism)
-    vars(found)["tree"] = tree  # a cached property: compiled already
-    return found
+    fast = replace(mechanism)
+    vars(fast)["tree"] = tree  # a cached property: compiled already
+    return fast, long
 
 
 def _say_that_general_code_stays(mechanism: Mechanism, name: str, operations: int) -> None:

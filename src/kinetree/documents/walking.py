@@ -91,7 +91,7 @@ def two_step_walk(
 
     >>> import kinetree as kt
     >>> kt.walking.two_step_problem()
-    Problem('human': 228 variables, 1795 constraints, 3 segments of degree 3)
+    Problem('human': 228 variables, 1807 constraints, 3 segments of degree 3)
     """
     if task is not None and not isinstance(task, Walking):
         raise InputError(f"two_step_walk needs a Walking, got {task!r}")

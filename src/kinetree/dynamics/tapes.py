@@ -22,7 +22,7 @@ from kinetree.dynamics.specialized import acceleration_slopes
 from kinetree.dynamics.springs import stretch
 from kinetree.engine.interpret import interpreted, interpreted_full
 from kinetree.engine.tape.recording import Recording, shortest
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, SingularityError, unknown_name
 from kinetree.kernels.energy import ENERGY, KINETIC, POTENTIAL
 from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
@@ -114,7 +114,13 @@ def taped(mechanism: Mechanism, name: str) -> TapedAnswer:
             "cannot be recorded; polynomials can"
         )
     answers = [partial(answer, mechanism) for answer in functions]
-    recording = shortest(answers, [x.size for x in inputs])
+    try:
+        recording = shortest(answers, [x.size for x in inputs])
+    except ZeroDivisionError:
+        raise SingularityError(
+            f"{name} of '{mechanism.name}': a joint, with those that follow it, moves no inertia in any "
+            "state; give the bodies beyond it mass and extent, or the joint an armature"
+        ) from None
     return TapedAnswer(question, inputs, question.results(mechanism), recording)
 
 

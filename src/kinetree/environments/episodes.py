@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.environments.moment import Moment, Robot
 from kinetree.environments.task import Draw, LearningTask
-from kinetree.errors import InputError, listed, shown
+from kinetree.errors import InputError, listed, must_be
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.result.variables import ALL, Variable
@@ -71,7 +71,7 @@ class Episodes:
         self._kept: dict[int, list[tuple[float, Array, Array, Array]]] = {}
         for k in record:
             if type(k) is not int or not 0 <= k < count:
-                raise InputError(f"record must be numbers of episodes from 0 to {count - 1}, got {shown(k)}")
+                raise InputError(must_be("record", f"numbers of episodes from 0 to {count - 1}", k))
             self._kept[k] = []
         self.begin(np.ones(count, dtype=bool))
         self._check_functions()
@@ -278,5 +278,5 @@ def _checked_range(friction: Any) -> tuple[float, float] | None:
         return None
     ends = numbers(friction, "friction")
     if ends.shape != (2,) or not 0.0 <= ends[0] <= ends[1] < np.inf:
-        raise InputError(f"friction must be two factors, 0 <= low <= high, got {shown(friction)}")
+        raise InputError(must_be("friction", "two factors, 0 <= low <= high", friction))
     return float(ends[0]), float(ends[1])

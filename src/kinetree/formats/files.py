@@ -23,11 +23,6 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.variants import with_armature
 
-OPENSIM = (
-    "; OpenSim models are not read: myoconverter (MyoSuite) converts them to MJCF; kinetree.zoo.human() is "
-    "a person of any size"
-)
-
 
 def load(
     path: PathLike,
@@ -42,7 +37,7 @@ def load(
     strict: bool = False,
     arguments: Mapping[str, str | int | float | bool] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world), .xml (MJCF) or .m (ReDySim) file.
+    """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world), .xml (MJCF), .osim or .m file (ReDySim).
 
     A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``; a model of an
     SDF file without a joint to the world floats, unless ``floating_base=False``. ``root`` names the root link
@@ -163,12 +158,19 @@ def _load_redysim(path: Path, **options: Any) -> Mechanism:
     return load_redysim(path, **options)
 
 
+def _load_osim(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.osim import load_osim
+
+    return load_osim(path, **options)
+
+
 READERS: dict[str, Callable[..., Mechanism]] = {
     "TOML": _load_toml,
     "URDF": _load_urdf,
     "URDF (xacro)": _load_urdf,
     "SDF": _load_sdf,
     "MJCF": _load_mjcf,
+    "OpenSim": _load_osim,
     "ReDySim": _load_redysim,
 }
 
@@ -199,7 +201,7 @@ def by_suffix(path: Path, suffixes: Collection[str], verb: str) -> FileKind:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         stated = f"the suffix '{path.suffix}'" if suffix else "no suffix"
-        hint = OPENSIM if suffix == ".osim" else _zoo_hint(path, verb)
+        hint = _zoo_hint(path, verb)
         raise FileError(f"{path}: has {stated}; a mechanism can be {verb} as {listed(suffixes)}{hint}")
     return SUFFIXES[suffix]
 

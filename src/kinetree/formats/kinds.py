@@ -35,6 +35,7 @@ KINDS = (
     FileKind("URDF (xacro)", (".xacro",), (*_TREE, "arguments"), (b"<robot",), ".urdf.xacro"),
     FileKind("SDF", (".sdf", ".world"), _TREE, (b"<sdf",), ".sdf"),
     FileKind("MJCF", (".xml",), _XML, (b"<mujoco", b"<worldbody"), is_written=True),
+    FileKind("OpenSim", (".osim",), _XML, (b"<OpenSimDocument", b"<Model")),
     FileKind("ReDySim", (".m",), ("allow_unphysical", "strict")),
 )
 SUFFIXES = {suffix: kind for kind in KINDS for suffix in kind.suffixes}

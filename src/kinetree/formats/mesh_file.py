@@ -16,6 +16,7 @@ from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mesh_scene import dae_surfaces, glb_surfaces
 from kinetree.formats.regular_file import PathLike, check_is_file, file_content
 from kinetree.formats.surface import MeshSurface, hex_color, used_corners
+from kinetree.formats.xml_file import parse_xml
 from kinetree.model.body import Shape
 
 MOST_TRIANGLES = 1_000_000  # of one file
@@ -192,9 +193,30 @@ def _glb(content: bytes, path: Path) -> list[MeshSurface]:
     return glb_surfaces(content, str(path))
 
 
+def _vtp(content: bytes, path: Path) -> list[MeshSurface]:
+    """Polygons of VTK's XML format, as OpenSim's geometry has them: numbers in text only."""
+    root = parse_xml(content, str(path))
+    found = []
+    for piece in (x for data in root.all("PolyData") for x in data.all("Piece")):
+        polygons = {x.text("Name"): x for part in piece.all("Polys") for x in part.all("DataArray")}
+        points = [x for part in piece.all("Points") for x in part.all("DataArray")]
+        for array in (*polygons.values(), *points):
+            if array.attributes.get("format", "ascii") != "ascii":
+                raise FileError(f"{path}: holds numbers in binary form; only text is read")
+        corners = np.array(points[0].content.split(), dtype=np.float64).reshape(-1, 3)
+        ring = np.array(polygons["connectivity"].content.split(), dtype=np.int64)
+        ends = np.array(polygons["offsets"].content.split(), dtype=np.int64)
+        triangles = [
+            (ring[a], ring[k], ring[k + 1]) for a, b in pairwise([0, *ends]) for k in range(a + 1, b - 1)
+        ]
+        found.append(MeshSurface(corners, np.array(triangles, dtype=np.int64).reshape(-1, 3), None))
+    return found
+
+
 READERS: dict[str, Callable[[bytes, Path], list[MeshSurface]]] = {
     ".stl": _stl,
     ".obj": _obj,
     ".dae": _dae,
     ".glb": _glb,
+    ".vtp": _vtp,
 }

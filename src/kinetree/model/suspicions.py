@@ -183,10 +183,16 @@ def _massless(mechanism: Mechanism) -> Iterator[Suspicion]:
         if carried[link.body.name] and link.parent != WORLD:
             carried[link.parent] = True
     for link in mechanism.links:
-        if link.joint.n_dof and not carried[link.body.name] and not (link.joint.armature > 0).all():
+        joint = link.joint
+        if (
+            joint.n_dof
+            and joint.mimic is None
+            and not carried[link.body.name]
+            and not (joint.armature > 0).all()
+        ):
             yield Suspicion(
                 "massless-leaf", "body", link.body.name, "mass",
-                f"joint '{link.joint.name}' moves body '{link.body.name}' and no mass, so forward dynamics "
+                f"joint '{joint.name}' moves body '{link.body.name}' and no mass, so forward dynamics "
                 f"is singular; give the body a mass, or the joint an armature",
             )  # fmt: skip
 

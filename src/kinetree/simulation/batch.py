@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import check_room
+from kinetree.engine.specialized import MOTION, made_for
 from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, SimulationError, shown
 from kinetree.integrate.integration import IntegrationStatus, Steps
@@ -51,6 +52,8 @@ from kinetree.verdicts.limits import LimitWatch
 
 ROLLOUT = "rollout"
 PIECE = 100_000  # steps between two looks at whether a motion runs away
+MANY = 1000  # motions for which a look at the first of them costs nothing
+WORTH = 10_000_000  # evaluations that pay for code for one mechanism: of arms to humanoids a million do
 LOOK = 5_000  # steps between two looks at whether the work is still wanted
 
 
@@ -78,7 +81,9 @@ def simulate_batch(
     of the worst motion: energy balance, how well loops stay closed, and the verdicts of
     :func:`kinetree.simulate`; ``motion_passed`` (rollout) says which motions pass all verdicts and keep their
     energy balance. Four motions share their steps, so the last digits of a motion depend on its neighbors,
-    never on the number of threads; with closed loops each motion has its own steps. Events are not detected
+    never on the number of threads; with closed loops each motion has its own steps. A thousand motions or
+    more run by code made for the mechanism (:func:`kinetree.specialize`) where that pays: ten million
+    evaluations of the equations of motion. Events are not detected
     and Euler sequences not switched: a motion must not start within a degree of gimbal lock. Steps become
     smaller near the lock; with
     fixed steps it is an error, which is detected for each motion separately.
@@ -309,6 +314,9 @@ def _jobs(
         alone = called or options.method == "radau" or watches_locks(mechanism, options)
         alone = alone or bool(mechanism.loops)  # singular positions determine steps of their own
         lanes = 1 if alone else LANES
+        if lanes > 1 and masses is None and count >= MANY:
+            first = replace(free, law=law, around=free.around._replace(ground=ground))
+            free = replace(free, mechanism=_for(first, q, qd, constant))
         blocks = -(-count // lanes)
         pieces = min(blocks, 8 * threads) if not called and threads > 1 else 1
         cuts = [blocks * k // pieces * lanes for k in range(pieces + 1)]
@@ -322,6 +330,23 @@ def _jobs(
         here = free.around._replace(ground=ground if grounds is None else grounds[k])
         scenario = replace(free, law=law, around=here)
         yield _Job(scenario, every[k : k + 1], q, qd, constant, 1, masses)
+
+
+def _for(scenario: Scenario, q: Array, qd: Array, constant: Array | None) -> Mechanism:
+    """The mechanism, with code made for it if that pays for as many motions as start at q.
+
+    The first motions are run to count their evaluations. Nothing is timed: results are the same every time.
+    """
+    mechanism = scenario.mechanism
+    if made_for(MOTION, mechanism.tree) is not None or mechanism.tree.coupling is not None:
+        return mechanism
+    job = _Job(scenario, np.arange(LANES), q, qd, constant, LANES)
+    job.run()
+    if job.integration.statistics["evaluations"] * len(q) < WORTH:
+        return mechanism
+    from kinetree.codegen.specialize import with_code
+
+    return with_code(mechanism, ["simulate"])[0]
 
 
 def watches_locks(mechanism: Mechanism, options: Options) -> bool:

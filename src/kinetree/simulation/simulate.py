@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, positive
 from kinetree.algebra.memory import check_room
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError
@@ -35,7 +35,6 @@ from kinetree.simulation.settings import (
     Settings,
     SettingsKeywords,
     Trigger,
-    positive,
     read_settings,
     takes_settings,
 )

@@ -106,6 +106,24 @@ class Doors:
             found[:, _axes(ball)] = np.einsum("kji,kj->ki", E, moments[:, _axes(ball)])
         return found
 
+    def by_target(self, by_torque: Array, servos: tuple[Array, Array, Array]) -> Array:
+        """Derivatives (k, ..., n) by targets of servos from those by their torques.
+
+        servos: coordinates (k, nq), targets and gains of position (k, n). Targets of balls turn about the
+        axes of the body that they ask for.
+        """
+        x, target, gains = servos
+        between = (slice(None), *[None] * (by_torque.ndim - 2))
+        found: Array = by_torque * gains[between]
+        for ball in self.balls:
+            if gains[:, _axes(ball)].any():
+                half = 0.5 * turn_to(x[:, _quaternion(ball)], target[:, _axes(ball)])
+                w = np.sqrt(np.maximum(1.0 - (half**2).sum(axis=1), 0.0))
+                turn = w[:, None, None] * np.eye(3) + np.cross(half[:, None, :], np.eye(3)).transpose(0, 2, 1)
+                part = found[..., _axes(ball)]
+                found[..., _axes(ball)] = np.einsum("k...i,kij->k...j", part, turn)
+        return found
+
     def pull(self, x: Array, v: Array, target: Array, gains: Array) -> Array:
         """Torques of servos (k, n) with gains (k, 2 n) towards targets; of balls moments in body axes."""
         n = self.tables.tree.n
@@ -115,6 +133,17 @@ class Doors:
             error[:, _axes(ball)] = turn_to(x[:, _quaternion(ball)], target[:, _axes(ball)])
         found: Array = gains[:, :n] * error - gains[:, n:] * v
         return found
+
+
+def turned(quaternions: Array, turn: Array) -> Array:
+    """Unit quaternions (k, 4) turned on by rotation vectors (k, 3) about the axes of the body."""
+    w, u = quaternions[:, :1], quaternions[:, 1:]
+    angle = 0.5 * np.linalg.norm(turn, axis=1, keepdims=True)
+    c, s = np.cos(angle), 0.5 * np.sinc(angle / np.pi) * turn
+    found: Array = np.concatenate(
+        [w * c - (u * s).sum(axis=1, keepdims=True), u * c + w * s + np.cross(u, s)], axis=1
+    )
+    return found
 
 
 def turn_to(quaternions: Array, target: Array) -> Array:

@@ -13,6 +13,7 @@ from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.compiled.step_memory import CAUSE, STEPS, TIME
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.step_law import StepLaw
 from kinetree.simulation.step_tables import StepTables
 
 LONGEST, SHORTEST = 0.05, 1e-6  # s: steps that are accepted
@@ -94,6 +95,24 @@ def check_saved(tables: StepTables, saved: Array) -> None:
     good = (audit[:, TIME] >= 0.0) & (audit[:, STEPS] >= 0.0) & np.isin(audit[:, CAUSE], list(CAUSES))
     if not good.all():
         raise InputError(f"saved must be what save() gave, row {int(np.argmin(good))} is not")
+
+
+def check_differentiable(tables: StepTables, law: StepLaw, turns: bool) -> None:
+    """Refuse what has no derivatives yet, before any work; ``turns``: torques about angles of balls."""
+    if turns:
+        raise InputError(
+            "derivatives of steps need torques of free and ball joints about the axes of their bodies; give "
+            "coordinates='quaternion' to the Stepper"
+        )
+    if tables.ground is not None and tables.ground.terrain is not None:
+        raise InputError("derivatives of steps need level or sloping ground, not a height field")
+    if len(tables.pair_table.names):
+        raise InputError("derivatives of steps do not support contact between bodies; leave pairs out")
+    if law.acts and law.motion is None:
+        raise InputError(
+            "derivatives of steps do not know how a controller's torques depend on the state; give "
+            "torque= to a Stepper without controller"
+        )
 
 
 def checked_dt(dt: object) -> float:

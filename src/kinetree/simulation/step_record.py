@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, positive
 from kinetree.errors import InputError, SimulationError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.compiled.step_memory import SOLVED
+from kinetree.simulation.contact import contact_forces
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.judge import KEPT, Judge, dust_layer
 from kinetree.simulation.progress import shown_progress
-from kinetree.simulation.settings import Settings, output_times, positive
+from kinetree.simulation.settings import Settings, output_times
 from kinetree.simulation.setup import surroundings
 from kinetree.simulation.stepper import PRESET, Stepper
 from kinetree.simulation.torque import read_law
@@ -46,7 +47,7 @@ def simulate_steps(
     """The motion by steps; ``law`` is torque and controller, ``refused`` are arguments that steps lack."""
     T = positive(duration, "duration", "s")
     _refuse(given, refused)
-    torque, controller = _law(mechanism, law)
+    torque, controller = driven(mechanism, law)
     dt, output = _grid(given, T)
     stepper = Stepper(mechanism, dt, ground=ground, controller=controller)
     stepper.reset(*start)
@@ -95,13 +96,23 @@ class _Record:
         rows = np.isin(self._steps, self.output)
         return tuple(x[rows] for x in columns)
 
-    def verdicts(self, t: Array, q: Array, qd: Array, tau: Array) -> tuple[Findings, dict[str, str]]:
+    def verdicts(
+        self, t: Array, q: Array, qd: Array, tau: Array, force: Array
+    ) -> tuple[Findings, dict[str, str]]:
         """What the motion is judged by, and what it is not judged by."""
-        watch = self.judge.watch()
+        judge, watch = self.judge, self.judge.watch()
         watch.add(t, q[:, None], qd[:, None])
         watch.add_efforts(t, tau[:, None])
-        found = self.judge.motion_findings(t, q[None], None, dust_layer(self.judge.ground)) | watch.findings()
-        return found, self.judge.not_judged(found, watch)
+        contact = self._contact(q, qd, force) if judge.sees_contact else None
+        found = judge.motion_findings(t, q[None], contact, dust_layer(judge.ground)) | watch.findings()
+        return found, judge.not_judged(found, watch)
+
+    def _contact(self, q: Array, qd: Array, force: Array) -> Array:
+        """Rows of contact points (1, k, points, 7): force, depth, velocity out of the ground and along it."""
+        assert self.judge.ground is not None
+        seen = contact_forces(self.judge.mechanism, self.judge.ground, q, qd)
+        parts = force[:, : len(seen.names)], seen.penetration[..., None], seen.velocity
+        return np.concatenate(parts, axis=-1)[None]
 
 
 def _row(stepper: Stepper) -> tuple[Array, ...]:
@@ -139,7 +150,7 @@ def _grid(given: Settings, T: float) -> tuple[float, NDArray[np.int64]]:
     return float(dt), steps
 
 
-def _law(mechanism: Mechanism, law: tuple[Any, Any]) -> tuple[Any, Any]:
+def driven(mechanism: Mechanism, law: tuple[Any, Any]) -> tuple[Any, Any]:
     """A constant torque, and a controller or function, from the arguments of a simulation."""
     torque, controller = law
     if callable(torque):
@@ -157,7 +168,7 @@ def _result(stepper: Stepper, record: _Record, ground: Ground, seconds: float) -
     """The result of recorded steps."""
     mechanism, audit = stepper.mechanism, stepper.audit()
     columns = record.columns(stepper.dt)
-    findings, not_judged = record.verdicts(*columns[:4])
+    findings, not_judged = record.verdicts(*columns[:5])
     times, q, qd, tau, force, gap = record.shown(columns)
     share = audit.unsolved[0] / max(audit.steps[0], 1)
     worst = f"the worst residual of {audit.steps[0]} steps is {audit.worst_residual[0]:.2g} m/s"

@@ -18,6 +18,7 @@ from kinetree.kernels.model_table import n_pairs, tree_table
 from kinetree.kernels.number import LANES
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.simulation.compiled.step_gradient import SLOPES
 from kinetree.simulation.compiled.step_memory import (
     AUDIT,
     BOUND_ROW,
@@ -25,7 +26,9 @@ from kinetree.simulation.compiled.step_memory import (
     CONTACT_ROW,
     FILL,
     JOINT_ROW,
+    KEPT,
     LINK,
+    OF_SLOPES,
     REACH,
     RUB,
     SETTINGS,
@@ -199,9 +202,9 @@ class StepTables:
         return int(self.parts["state_gap"].stop)
 
     # ---- memory -------------------------------------------------------------------------------------------
-    def memory(self) -> Array:
-        """The memory of one thread."""
-        sections = self._sections()
+    def memory(self, slopes: bool = False) -> Array:
+        """The memory of one thread, with room for derivatives or without."""
+        sections = self._sections() | self._slope_sections(slopes)
         start, place = {}, _rounded(STEP.width)
         for name, content in sections.items():
             start[name] = place
@@ -224,6 +227,7 @@ class StepTables:
             "n_boxes": len(self.pair_table.boxes),
             "n_contacts": self.n_contacts,
             "n_rows": len(self.rows),
+            "n_triples": self._n_triples,
             "n_regions": 1 if self.ground is None else 1 + len(self.ground.regions),
             "uneven": int(self.ground is not None and self.ground.terrain is not None),
             **self.counts,
@@ -268,6 +272,36 @@ class StepTables:
             "touched": n,
             "marks": n,
         }
+
+    def _slope_sections(self, slopes: bool) -> dict[str, Array | int]:
+        """Scratch of derivatives; without them next to nothing."""
+        if not slopes:
+            return dict.fromkeys((*OF_SLOPES, "kin", "near_kin"), 1)
+        n, lanes = self.tree.n, LANES
+        rows = 3 * self.n_contacts + len(self.rows) + 3
+        squares = ("first_q", "first_v", "second_q", "second_v", "middle")
+        kin, near = self._kin()
+        return {
+            "kin": kin,
+            "near_kin": near,
+            "slopes": (n + 1) * SLOPES.width * lanes,
+            **dict.fromkeys(squares, n * n * lanes),
+            "answer": 3 * n * n * lanes,
+            "kept": rows * KEPT.width,
+            "test": (3 * self._n_triples + self._n_singles + 1) * lanes,
+            **dict.fromkeys(("force", "goal_q", "goal_v"), rows * n * lanes),
+            **dict.fromkeys(("inverse", "firm"), rows * lanes),
+            "counts": 1,
+        }
+
+    def _kin(self) -> tuple[Array, Array]:
+        """The axes that carry each axis or are carried by it, itself included."""
+        n = self.tree.n
+        chains = [set(self.chain(i)) for i in range(n)]
+        lists = [[a for a in range(n) if a in chains[i] or i in chains[a]] for i in range(n)]
+        ends = np.cumsum([0, *map(len, lists)])
+        kin = layout_rows(FILL, int(ends[-1]), axis=[a for x in lists for a in x])
+        return kin, layout_rows(REACH, n, start=ends[:-1], length=np.diff(ends))
 
     def _ground_sections(self) -> dict[str, Array | int]:
         if self.ground is None:

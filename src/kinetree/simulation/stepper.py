@@ -19,7 +19,7 @@ from kinetree.errors import InputError, SingularityError, shown
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
-from kinetree.simulation.compiled.code import step_states
+from kinetree.simulation.compiled.code import step_derivatives, step_states
 from kinetree.simulation.compiled.step_memory import (
     CAUSE,
     DEPTH,
@@ -32,8 +32,17 @@ from kinetree.simulation.compiled.step_memory import (
 )
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.step_coordinates import FAR, Doors
+from kinetree.simulation.step_derivatives import (
+    StepDerivatives,
+    StepSlopes,
+    first_half,
+    on_axes,
+    read_derivatives,
+    read_slopes,
+)
 from kinetree.simulation.step_inputs import (
     CAUSES,
+    check_differentiable,
     check_kinds,
     check_saved,
     check_supported,
@@ -46,6 +55,7 @@ from kinetree.simulation.step_inputs import (
 )
 from kinetree.simulation.step_law import StepLaw
 from kinetree.simulation.step_pairs import BodyPair
+from kinetree.simulation.step_rollout import StepRollout
 from kinetree.simulation.step_tables import StepTables
 from kinetree.state import Coordinates, coordinates
 
@@ -174,6 +184,7 @@ class Stepper:
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._friction[:count, 0] = factors(friction, count)
         self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
+        self._slopes: Ranges | None = None
         self._angles = np.zeros((count, n))  # coordinates of all axes near which those shown are
         self._marks = np.zeros((count, len(tables.balls), 4))  # quaternions there
         self._fresh, self._now, self._seen = False, self._angles, (self._angles, self._angles)
@@ -281,6 +292,11 @@ class Stepper:
                 f"{(count, int(ends[-1]))}, got shape {array.shape}"
             )
         check_saved(self._tables, array[rows])
+        self._bring_back(array, rows)
+
+    def _bring_back(self, array: Array, rows: NDArray[np.intp]) -> None:
+        """Rows of what `save` gave."""
+        ends = np.cumsum([memory.shape[1] for memory in self._kept])
         for memory, part in zip(self._kept, np.split(array[rows], ends[:-1], axis=1), strict=True):
             memory[rows] = part
         self._mark(rows)
@@ -362,6 +378,97 @@ class Stepper:
         if self._follows:
             self._outside()
         return self._doors.torques(x, tau, self._now)
+
+    def step_derivatives(
+        self, torque: Coordinates | None = None, *, target: Coordinates | None = None
+    ) -> StepDerivatives:
+        """Advance all states by one step, as :meth:`step` does, and answer its exact derivatives.
+
+        They are those of the step's equations with the contacts that touch, stick and slide in it (implicit
+        function theorem), not of differences. Contacts with level or sloping ground, regions included.
+        """
+        self._drive(torque, target)
+        count, tables = self.batch or 1, self._tables
+        n, rows = tables.tree.n, len(self._state)
+        check_room((rows, 6 * n * n), what=f"derivatives of {rows} states")
+        found, servos = (
+            (np.zeros((rows, 1)), np.empty((rows, 4 * n * n)), np.empty((rows, 2 * n * n))),
+            self._servos_at_mid(),
+        )
+        self._run_slopes(found, 0)
+        shown = [part[:count] for part in found]
+        slopes = read_derivatives(tables, self._doors, shown, self._audit[:count], servos)
+        return slopes if self.batch is not None else slopes.one()
+
+    def pull_back(
+        self, slopes: ArrayLike, torque: Coordinates | None = None, *, target: Coordinates | None = None
+    ) -> StepSlopes:
+        """Advance all states by one step, and answer slopes of a function of the state after it.
+
+        slopes: (batch, 2 n_dof), the derivatives of the function by the positions and the rates after the
+        step, along rates as in :class:`kinetree.simulation.StepDerivatives`. Those by the state before it, by
+        torques and by targets follow at a fraction of the price of `step_derivatives`.
+
+        >>> import kinetree as kt
+        >>> arm = kt.Stepper(kt.zoo.two_link(), 0.001)
+        >>> arm.pull_back([0.0, 1.0, 0.0, 0.0]).by_torque.shape
+        (2,)
+        """
+        count, tables = self.batch or 1, self._tables
+        given = fitting(slopes, "slopes", 2 * self.mechanism.n_dof, count)
+        self._drive(torque, target)
+        n, rows = tables.tree.n, len(self._state)
+        seeds, servos = np.zeros((rows, 2 * n)), self._servos_at_mid()
+        seeds[:count] = on_axes(tables, given)
+        found = np.zeros((rows, 1)), seeds, np.zeros((rows, 3 * n))
+        self._run_slopes(found, 1)
+        shown = [part[:count] for part in found]
+        answer = read_slopes(tables, self._doors, shown, self._audit[:count], servos)
+        return answer if self.batch is not None else answer.one()
+
+    def rollout(self, torque: ArrayLike, *, target: ArrayLike | None = None, times: int = 1) -> StepRollout:
+        """Steps under torques (K, n_dof) or (K, batch, n_dof), each for ``times`` steps, and their gradient.
+
+        target: of the servos, one for each or one for all. States after each are kept, and
+        :meth:`kinetree.simulation.StepRollout.gradient` goes back through all steps.
+
+        >>> import numpy as np
+        >>> import kinetree as kt
+        >>> arm = kt.Stepper(kt.zoo.two_link(), 0.001)
+        >>> run = arm.rollout(np.ones((50, 2)))
+        >>> run.gradient([1.0, 0.0, 0.0, 0.0]).by_torque.shape
+        (50, 2)
+        """
+        return StepRollout(self, torque, target, times)
+
+    def _drive(self, torque: Coordinates | None, target: Coordinates | None) -> None:
+        """Torques and targets of a step that is differentiated."""
+        count = self.batch or 1
+        tau = self._none if torque is None else self._per_state(torque, "torque", count)
+        check_differentiable(self._tables, self._law, self._turns(tau))
+        aim = None if target is None else self._per_state(target, "target", count)
+        if aim is not None:
+            self._set_target(aim)
+        if self._law.motion is not None:
+            self._ask_law(tau)
+        else:
+            self._set_torque(tau)
+
+    def _servos_at_mid(self) -> tuple[Array, Array, Array]:
+        """Coordinates at the middle of the next step, targets and gains of position (batch, ...)."""
+        count, parts, n = self.batch or 1, self._tables.parts, self._tables.tree.n
+        x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
+        return first_half(self._tables, x, v), self._target[:count].copy(), self._gains[:count, :n]
+
+    def _run_slopes(self, found: tuple[Array, ...], backward: int) -> None:
+        """One step with its derivatives, or backward: with slopes by what comes before it."""
+        tables, rows = self._tables, len(self._state)
+        if self._slopes is None:
+            self._slopes = Ranges(step_derivatives(), np.zeros(1), lambda: tables.memory(slopes=True), LANES)
+        arrays = self._state, self._torque, self._target, self._gains, self._friction, *found
+        numbers_moved = rows * (found[1].shape[1] + found[2].shape[1] + self._state.shape[1])
+        self._slopes.fill(arrays, rows, numbers_moved, self.threads, (backward, 0, 0))
+        self._moved()
 
     # ---- what is seen ----------------------------------------------------------------------------------
     @property
@@ -471,6 +578,21 @@ class Stepper:
         chosen, count = self._mask(where), self.batch or 1
         self._friction[np.flatnonzero(chosen), 0] = np.broadcast_to(factors(friction, count), count)[chosen]
 
+    @property
+    def turning(self) -> tuple[str, ...]:
+        """Names of the free and ball joints that are quaternions inside."""
+        return tuple(ball.name for ball in self._tables.balls)
+
+    @property
+    def position_parts(self) -> list[tuple[int, int]]:
+        """Where in ``q`` each coordinate or quaternion begins, and how many numbers it has."""
+        turning = {ball.at for ball in self._tables.balls} if self.coordinates == "quaternion" else set()
+        found, at = [], 0
+        while at < len(self.coordinate_names):
+            found.append((at, 4 if at in turning else 1))
+            at += found[-1][1]
+        return found
+
     # ---- helpers ---------------------------------------------------------------------------------------
     def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
         if self.coordinates == "mechanism":
@@ -489,6 +611,10 @@ class Stepper:
         arrays = self._state, self._torque, self._target, self._gains, self._friction
         numbers_moved = self._state.size * max(times, 1)
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
+        self._moved()
+
+    def _moved(self) -> None:
+        """What is shown is old; angles follow those that have turned far."""
         self._fresh = False
         if self._follows and (self._balls is None or any(abs(u.dot(m)) < FAR for u, m in self._balls)):
             x = self._state[: self.batch or 1, self._tables.parts["state_q"]]

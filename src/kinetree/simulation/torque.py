@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError, SimulationError, listed, shown, unknown_name
+from kinetree.errors import InputError, SimulationError, listed, must_be, unknown_name
 from kinetree.kernels.torque_law import LawParts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
@@ -139,7 +139,7 @@ def _by_names(mechanism: Mechanism, torque: Mapping[str, Any]) -> Law:
     driven = _driven_cuts(mechanism)
     for name, value in torque.items():
         if name not in known and name not in driven:
-            raise InputError(f"torque: {unknown_name('joint', name, [*known, *driven])}")
+            raise InputError(unknown_name("joint", name, [*known, *driven]).after("torque: "))
         drive = read_drive(value, name)
         if name in driven:
             cut[name] = drive
@@ -242,9 +242,7 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
         return Law(
             passive_parts(n), np.zeros(n), checked_law(mechanism, controller, "controller"), "function"
         )
-    raise InputError(
-        f"a controller must be one of kinetree's or a function of (t, q, qd), got {shown(controller)}"
-    )
+    raise InputError(must_be("a controller", "one of kinetree's or a function of (t, q, qd)", controller))
 
 
 def _sampled(mechanism: Mechanism, controller: Any) -> Law:

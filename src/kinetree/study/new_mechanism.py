@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.study import new_walker
 
 TEMPLATES = {
@@ -33,10 +33,10 @@ class MechanismAnswers:
         if self.template not in TEMPLATES:
             raise InputError(unknown_name("template", self.template, TEMPLATES))
         if not 1 <= self.links <= MOST_LINKS:
-            raise InputError(f"links must be from 1 to {MOST_LINKS}, got {self.links}")
+            raise InputError(must_be("links", f"from 1 to {MOST_LINKS}", self.links, ""))
         for key in ("length", "mass"):
             if not 0.0 < getattr(self, key) < 1e6:
-                raise InputError(f"{key} must be a number > 0, got {getattr(self, key):g}")
+                raise InputError(must_be(key, "a number > 0", getattr(self, key), "g"))
 
 
 def mechanism_file(answers: MechanismAnswers) -> str:

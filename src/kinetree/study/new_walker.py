@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 
 GRAVITY = 9.81
 STRONG = 0.8  # effort limit, in m g L
@@ -42,9 +42,9 @@ def walker_lines(template: str, values: Mapping[str, float] | None = None) -> li
     size = dict(USUAL[template])
     for key, value in (values or {}).items():
         if key not in size:
-            raise InputError(f"template '{template}': {unknown_name('size', key, size)}")
+            raise InputError(unknown_name("size", key, size).after(f"template '{template}': "))
         if not 0.0 < value < 1e6:
-            raise InputError(f"template '{template}': {key} must be a number > 0, got {value:g}")
+            raise InputError(must_be(f"template '{template}': {key}", "a number > 0", value, "g"))
         size[key] = float(value)
     make: Callable[[Mapping[str, float], str], list[str]] = _biped if "biped" in template else _many
     return make(size, template)

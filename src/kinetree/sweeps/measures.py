@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.result.result import Result
 
 TIME, INSTANT, ROLLOUT = "time", "instant", "rollout"
@@ -154,7 +154,9 @@ def _read(name: str, text: str) -> Measure:
     reduction, variable = match["reduction"], match["variable"]
     labels = tuple(match["labels"].split())
     if reduction is not None and reduction not in REDUCTIONS:
-        raise InputError(f"measure {name} = '{text}': {unknown_name('reduction', reduction, REDUCTIONS)}")
+        raise InputError(
+            unknown_name("reduction", reduction, REDUCTIONS).after(f"measure {name} = '{text}': ")
+        )
     bound = 0.0
     if match["bound"] is not None:
         try:
@@ -214,6 +216,6 @@ def returned_values(given: Any, name: str = "value") -> dict[str, Value]:
         except (TypeError, ValueError):
             raise MeasureError(f"a function of a sweep returns numbers, got {key} = {x!r}") from None
         if not np.isfinite(values).all():
-            raise InputError(f"'{key}' must be finite, got {values}")
+            raise InputError(must_be(f"'{key}'", "finite", values, ""))
         found[key] = Value(tuple(f"{key}_{k}" for k in range(values.ndim)), values, "", key.replace("_", " "))
     return found

@@ -130,6 +130,24 @@ def step_states() -> Callable[..., bool]:
 
 
 @functools.cache
+def step_derivatives() -> Callable[..., bool]:
+    """run(unused, memory, begin, end, arrays, backward, 0, 0) takes one step of states and its derivatives.
+
+    The arrays are those of `step_states`, then how far contacts are from other states (batch, 1), in m/s, and
+    derivatives by the state (batch, 2 n, 2 n) and by torques (batch, 2 n, n); ``memory`` has room for them,
+    see `StepTables.memory`. With backward = 1 the last two are slopes by the state after the step
+    (batch, 2 n), which are given, and by the state before it and torques (batch, 3 n).
+    """
+
+    def make() -> Any:
+        from kinetree.simulation.compiled.gradient_code import step_derivatives
+
+        return step_derivatives()
+
+    return range_call(stored_or_made("step-derivatives", LANES, make, __file__))
+
+
+@functools.cache
 def observe() -> WordCall:
     """The function (memory, period, times, states, rates_out, tau, contact, rates, context, *places).
 

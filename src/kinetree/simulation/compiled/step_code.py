@@ -79,7 +79,7 @@ FAR = -1e30  # m/s: the target of what is too far away to touch
 SINGULAR = 1e-9  # share of its trace that makes a mobility regular: planar mechanisms have none across
 IMMOBILE = 1e-12  # 1/kg: what has less mobility along its normal cannot move
 BLOWN, BROKEN, FLAT = 1.0, 2.0, 3.0  # causes: too fast, not a number, a joint moves no inertia
-_RANGE = INTEGER(*[INTEGER] * 9)
+RANGE = INTEGER(*[INTEGER] * 9)
 _lay_planes = planes_in_state(LANES)
 
 
@@ -485,12 +485,14 @@ def look(memory, head, friction):
 
 
 @part
-def one_step(memory, head, friction, alive):
-    """A step of a block of states; answers the residual, the depth, the energy that contacts added, and the
-    axis that moves no inertia.
+def new_rates(memory, head, friction, alive):
+    """The rates after a step, from those before it and the coordinates at mid step.
+
+    Answers the residual, the depth, the energy that contacts added, and the axis that moves no inertia; then
+    how many contacts, rows of joints and axes that these act on there are.
     """
-    tree, joints, _, q, v = views(memory, head)
-    n, dt = head.n[0], head.dt[0]
+    tree, _, _, _, v = views(memory, head)
+    n = head.n[0]
     z, z_free = fields(memory, NUMBERS, LANES, head.z[0]), fields(memory, NUMBERS, LANES, head.z_free[0])
     pairs = fields(memory, PAIRS, LANES, head.pairs[0])
     inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
@@ -498,8 +500,6 @@ def one_step(memory, head, friction, alive):
         fields(memory, CONTACT_ROW, LANES, head.contacts[0]),
         fields(memory, LIST, 1, head.marks[0]),
     )
-    if head.midpoint[0] == 1:
-        move(tree, joints, q.x, v, dt - head.half[0])
     look(memory, head, friction)
     flat = free_motion(memory, head)
     for i in range(n):
@@ -508,16 +508,41 @@ def one_step(memory, head, friction, alive):
     count = choose_contacts(memory, head, alive)
     contact_rows(memory, head, count)
     n_rows = joint_rows(memory, head, alive)
-    none = 0.0 * alive
+    none, n_touched = 0.0 * alive, 0
     off, deep, gain = none, none, none
     if count + n_rows > 0:
-        off = solve(memory, head, count, n_rows, touched_axes(memory, head), alive)
+        n_touched = touched_axes(memory, head)
+        off = solve(memory, head, count, n_rows, n_touched, alive)
         active = fields(memory, LIST, 1, head.active[0])
         for m in range(count):
             gap = contacts.gap[active.k[m]]
             deep = where_less(deep, -gap, -gap, deep)
         for i in range(n):
             gain = gain + 0.5 * (z.x[i] - z_free.x[i]) * (z.x[i] + z_free.x[i])
+    for i in range(n):
+        v.x[i] = inverse_root.x[i] * z.x[i]
+    outward_solve(tree, pairs, v)
+    return (off, deep, gain, flat), (count, n_rows, n_touched)
+
+
+@inline
+def begin_step(memory, head):
+    """Remember the state, and go to the coordinates at mid step."""
+    tree, joints, _, q, v = views(memory, head)
+    q_old = fields(memory, NUMBERS, LANES, head.q_old[0])
+    v_old = fields(memory, NUMBERS, LANES, head.v_old[0])
+    for i in range(head.nq[0]):
+        q_old.x[i] = q.x[i]
+    for i in range(head.n[0]):
+        v_old.x[i] = v.x[i]
+    if head.midpoint[0] == 1:
+        move(tree, joints, q.x, v, head.dt[0] - head.half[0])
+
+
+@inline
+def end_step(memory, head):
+    """Go on from the coordinates at mid step."""
+    tree, joints, _, q, v = views(memory, head)
     table, rows = (
         fields(memory, JOINT_ROW, 1, head.joint_rows[0]),
         fields(memory, BOUND_ROW, LANES, head.rows[0]),
@@ -525,11 +550,7 @@ def one_step(memory, head, friction, alive):
     for r in range(head.n_rows[0]):
         if table.kind[r] == STOP:  # the sign of an impulse of a limit says which one it is
             rows.lam[r] = rows.lam[r] * rows.sign[r]
-    for i in range(n):
-        v.x[i] = inverse_root.x[i] * z.x[i]
-    outward_solve(tree, pairs, v)
     move(tree, joints, q.x, v, head.half[0])
-    return off, deep, gain, flat
 
 
 @inline
@@ -567,17 +588,32 @@ def restore(memory, head, fine):
         rows.lam[r] = chosen(fine, rows.lam[r], 0.0)
 
 
+@inline
+def account(memory, head, state, alive, found):
+    """Judge a step and put what it was like into the audit; blown states go back."""
+    off, deep, gain, flat = found
+    at = head.state_audit[0]
+    fine, cause = judged(memory, head, alive, flat)
+    restore(memory, head, fine)
+    state[at + CAUSE] = where_less(0.5, alive, cause, state[at + CAUSE])
+    state[at + TIME] = state[at + TIME] + fine * head.dt[0]
+    state[at + STEPS] = state[at + STEPS] + fine
+    unsolved = where_less(SOLVED, off, fine, 0.0)
+    state[at + UNSOLVED] = state[at + UNSOLVED] + unsolved
+    state[at + RESIDUAL] = chosen(fine, off, state[at + RESIDUAL])
+    state[at + WORST] = chosen(fine, larger(off, state[at + WORST]), state[at + WORST])
+    state[at + DEPTH] = chosen(fine, larger(deep, state[at + DEPTH]), state[at + DEPTH])
+    state[at + GAIN] = chosen(fine, larger(gain, state[at + GAIN]), state[at + GAIN])
+
+
 def step_states() -> Any:
-    """The code of `stepping.step_states`."""
+    """The code of `code.step_states`."""
     lanes = LANES
 
     def run(table, memory_, size, begin, end, pairs_, times, unused, idle):
         memory = doubles(memory_, size)
         head = fields(memory, STEP, 1, 0)
-        q, v = fields(memory, NUMBERS, lanes, head.q[0]), fields(memory, NUMBERS, lanes, head.v[0])
-        q_old = fields(memory, NUMBERS, lanes, head.q_old[0])
-        v_old = fields(memory, NUMBERS, lanes, head.v_old[0])
-        dt, at = head.dt[0], head.state_audit[0]
+        at = head.state_audit[0]
         for b in range(begin, end, lanes):
             state, torque, target, gains, factor_of_friction = rows_by_pairs(pairs_, 5, b, lanes)
             load(memory, head, state, torque, target, gains)
@@ -589,23 +625,11 @@ def step_states() -> Any:
                 alive = where_less(0.5, state[at + CAUSE], 0.0, 0.0 * friction + 1.0)
                 if not any_positive(alive):
                     break
-                for i in range(head.nq[0]):
-                    q_old.x[i] = q.x[i]
-                for i in range(head.n[0]):
-                    v_old.x[i] = v.x[i]
-                off, deep, gain, flat = one_step(memory, head, friction, alive)
-                fine, cause = judged(memory, head, alive, flat)
-                restore(memory, head, fine)
-                state[at + CAUSE] = where_less(0.5, alive, cause, state[at + CAUSE])
-                state[at + TIME] = state[at + TIME] + fine * dt
-                state[at + STEPS] = state[at + STEPS] + fine
-                unsolved = where_less(SOLVED, off, fine, 0.0)
-                state[at + UNSOLVED] = state[at + UNSOLVED] + unsolved
-                state[at + RESIDUAL] = chosen(fine, off, state[at + RESIDUAL])
-                state[at + WORST] = chosen(fine, larger(off, state[at + WORST]), state[at + WORST])
-                state[at + DEPTH] = chosen(fine, larger(deep, state[at + DEPTH]), state[at + DEPTH])
-                state[at + GAIN] = chosen(fine, larger(gain, state[at + GAIN]), state[at + GAIN])
+                begin_step(memory, head)
+                found, _ = new_rates(memory, head, friction, alive)
+                end_step(memory, head)
+                account(memory, head, state, alive, found)
             unload(memory, head, state)
         return 1
 
-    return compiled_callback(run, _RANGE, "step-states", lanes)
+    return compiled_callback(run, RANGE, "step-states", lanes)

@@ -44,6 +44,7 @@ BOUND_ROW = Layout(
 )  # low <= lam <= high: an impulse that acts unless the speed is beyond the target
 TRIPLE = Layout(world=False, y=3)
 LIST = Layout(world=False, k=int)
+KEPT = Layout(world=False, start=int, length=int, first=int)  # of a law: its chain, where its numbers begin
 SETTINGS = (
     "dt",  # s
     "half",  # s: from where forces are taken to the end of the step
@@ -67,6 +68,7 @@ COUNTS = (
     "n_contacts",
     "n_rows",
     "n_regions",
+    "n_triples",
     "uneven",
     "midpoint",
     "sweeps",
@@ -74,13 +76,15 @@ COUNTS = (
     "late",
 )
 TABLES = ("tree", "joints", "points", "bodies", "boxes", "regions", "plane", "terrain", "sought",
-          "links", "candidates", "joint_rows", "fill", "reach")  # fmt: skip
+          "links", "candidates", "joint_rows", "fill", "reach", "kin", "near_kin")  # fmt: skip
 SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",
            "pairs", "root", "inverse_root", "z", "z_free", "z_old", "b", "y", "column", "row_y", "contacts",
            "rows", "H", "active", "near", "touched", "marks", "pushed")  # fmt: skip
+OF_SLOPES = ("slopes", "first_q", "first_v", "second_q", "second_v", "middle", "answer", "kept", "test",
+             "force", "inverse", "firm", "goal_q", "goal_v", "counts")  # fmt: skip
 STATE = ("state_q", "state_v", "state_l", "state_row", "state_audit", "state_force", "state_gap")
 STEP = Layout(
-    world=False, constant=True, **dict.fromkeys((*COUNTS, *TABLES, *SCRATCH, *STATE), int),
+    world=False, constant=True, **dict.fromkeys((*COUNTS, *TABLES, *SCRATCH, *OF_SLOPES, *STATE), int),
     **dict.fromkeys(SETTINGS, 1),
 )  # fmt: skip
 AUDIT = ("time", "steps", "unsolved", "residual", "worst_residual", "depth", "gain", "cause")

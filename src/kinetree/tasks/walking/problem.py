@@ -154,7 +154,7 @@ class Walker(PersonOnFeet):
             named = [*self.joints, *(muscle.name for muscle in self.mechanism.muscles)]
             if not any(_begins(name, key) for name in named):
                 known = sorted({*(_base(name) for name in self.joints), *self.joints, "left", "right"})
-                raise InputError(f"walking: strength: {unknown_name('joint', key, known)}")
+                raise InputError(unknown_name("joint", key, known).after("walking: strength: "))
         factor = self.factors
         return {
             name: (float(factor[name] * found[name][0]), float(factor[name] * found[name][1]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.seek import seek
@@ -188,7 +188,7 @@ def walk(
     options, settings = divided(changes)
     task, search = (task or Walking()).changed(**settings), Search.of(options, USUAL)
     if not isinstance(simulated, bool):
-        raise InputError(f"walk: simulated must be true or false, got {shown(simulated)}")
+        raise InputError(must_be("walk: simulated", "true or false", simulated))
     if task.asymmetric:
         return stride(task, search, start, simulated=simulated)
     if task.sought:

@@ -1,0 +1,3 @@
+"""Motion capture: trials of markers and force plates, models of a person's size, poses, torques and
+reactions.
+"""

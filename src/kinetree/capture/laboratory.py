@@ -1,0 +1,137 @@
+"""From markers and force plates to torques and joint reactions, in one call."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.shown import Shown
+from kinetree.capture.dynamics import TASK, dynamics
+from kinetree.capture.motion import DEGREE
+from kinetree.capture.scale import Factors, Measurement, ScaledModel, scale
+from kinetree.capture.track import Tracked, Weights, marker_checks, marker_variables, track
+from kinetree.capture.trial import Trial
+from kinetree.errors import InputError, expect
+from kinetree.formats.regular_file import PathLike
+from kinetree.model.expected import expect_mechanism
+from kinetree.model.marker import Marker
+from kinetree.model.mechanism import Mechanism
+from kinetree.result.build import build_result
+from kinetree.result.labeled import variables_of
+from kinetree.result.result import Result
+
+CUTOFF = 6.0  # Hz, as usual for walking
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Laboratory(Shown):
+    """What a trial says: the ``scaled`` model, the ``tracked`` poses, and the ``result`` with torques."""
+
+    scaled: ScaledModel
+    tracked: Tracked
+    result: Result
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the person's size."""
+        return self.scaled.mechanism
+
+    def to_result(self) -> Result:
+        """Motion, torques, reactions, forces of the ground, markers, residuals and verdicts."""
+        return self.result
+
+    def save(self, path: PathLike, force: bool = False) -> None:
+        """Write the result (.nc)."""
+        self.result.save(path, force=force)
+
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Draw variables over time; see :meth:`kinetree.Result.plot`."""
+        return self.result.plot(*names, **options)
+
+
+def laboratory(
+    mechanism: Mechanism,
+    trial: Trial,
+    static: Trial | None = None,
+    measurements: Sequence[Measurement] | PathLike = (),
+    *,
+    mass: float | None = None,
+    factors: Factors | None = None,
+    markers: Sequence[Marker] | PathLike | None = None,
+    weights: Weights = None,
+    frozen: Sequence[str] = (),
+    feet: Sequence[str] | None = None,
+    cutoff: float | None = CUTOFF,
+    smooth: float | None = None,
+    up: str | None = None,
+) -> Laboratory:
+    """Torques and joint reactions of a trial: scale, find poses, filter, inverse dynamics with the plates.
+
+    ``static``, ``measurements``, ``mass``, ``factors`` and ``markers`` scale the model (:func:`scale`),
+    which is left alone without them. Poses come from :func:`track` with ``weights`` and ``frozen``
+    joints; they are low-passed at ``cutoff`` (Hz), or one spline with ``smooth`` (s) between knots.
+    Forces of the trial act on the bodies that they name, or on the nearest of the ``feet``. ``up`` is the
+    axis of the trials that points up, if it is not that of the mechanism.
+
+    >>> import kinetree as kt
+    >>> kt.markers.laboratory.__name__
+    'laboratory'
+    """
+    began = clock.perf_counter()
+    expect_mechanism(mechanism)
+    expect(trial, Trial, "trial", "a Trial, as read_trial gives")
+    to = upward(mechanism)
+    if up is not None:
+        trial = trial.with_up(up, to)
+        static = None if static is None else static.with_up(up, to)
+    if static is None and mass is None and not factors and markers is None:
+        scaled = ScaledModel(mechanism, {}, {})
+    else:
+        how = {"mass": mass, "factors": factors, "markers": markers, "weights": weights}
+        scaled = scale(mechanism, static, measurements, **how)  # type: ignore[arg-type]
+    if len(trial.time) <= DEGREE:
+        raise InputError(f"a trial needs more than {DEGREE} frames for accelerations, got {len(trial.time)}")
+    tracked = track(scaled.mechanism, trial, weights, frozen=frozen, smooth=smooth)
+    rates = None if smooth is None else (tracked.qd, tracked.qdd)
+    found = dynamics(
+        scaled.mechanism,
+        tracked.time,
+        tracked.q,
+        trial.forces,
+        cutoff=None if smooth is not None else cutoff,
+        feet=feet,
+        rates=rates,
+    )
+    seconds = clock.perf_counter() - began
+    return Laboratory(scaled, tracked, with_markers(found, tracked, scaled, seconds))
+
+
+def upward(mechanism: Mechanism) -> str:
+    """The name of the axis that points up in a mechanism."""
+    if not mechanism.gravity.any():
+        return "y"
+    return "xyz"[int(np.abs(mechanism.gravity).argmax())]
+
+
+def with_markers(found: Result, tracked: Tracked, scaled: ScaledModel, seconds: float) -> Result:
+    """A result of dynamics together with markers, and how the model was scaled."""
+    variables = {name: tuple(x) for name, x in variables_of(found.dataset).items()}
+    coordinates: dict[str, Any] = {"marker": (("marker",), list(tracked.markers), "", "marker")}
+    if "foot" in found.dataset.coords:
+        feet = [str(x) for x in found["foot"].values]
+        coordinates["foot"] = (("foot",), feet, "", "body that the ground acts on")
+    filtered = replace(tracked, q=np.asarray(found["q"].values))
+    made = build_result(
+        TASK,
+        found.mechanism,
+        {"time": tracked.time, **variables, **marker_variables(filtered)},
+        coordinates=coordinates,
+        audit={**found.audit, **marker_checks(tracked)},
+        settings={"scale_factors": {name: x.tolist() for name, x in scaled.factors.items()}},
+        seconds=seconds,
+    )
+    return made

@@ -1,0 +1,1 @@
+"""Arithmetic of motion capture as machine code."""
