@@ -263,7 +263,7 @@ def _leaders(tree: Tree, q: Array) -> tuple[Integers, Array, Array | None]:
         return np.arange(tree.n), np.ones((len(q), tree.n)), G
     leader = np.array(tree.coupling.leader)
     slope = np.broadcast_to(G[..., np.arange(tree.n), leader], (len(q), tree.n))
-    return leader, np.array(slope), None
+    return leader, np.array(slope, order="C"), None
 
 
 def _memory(tables: PathTables) -> tuple[Any, ...]:
