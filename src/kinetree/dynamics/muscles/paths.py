@@ -22,7 +22,7 @@ from kinetree.model.tree import Tree
 Integers = NDArray[np.int64]
 SLACK = 1e-5  # rad or m: conditional points are active as much beyond their range, as in OpenSim
 FAR = 1e9  # m: half the length of a cylinder without ends
-ROOM = 16  # rows of memory of a wrap
+ROOM = 19  # rows of memory of a wrap
 
 
 @dataclass(frozen=True, eq=False)
