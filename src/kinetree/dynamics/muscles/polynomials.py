@@ -1,7 +1,8 @@
-"""Lengths of muscles as polynomials of joint angles, fitted to exact lengths and moment arms, with their errors.
+"""Lengths of muscles as polynomials of joint angles, fitted to exact lengths and arms, with their errors.
 
-Paths around wraps and over conditional points have kinks, where predictions would need derivatives. A polynomial
-has all derivatives; moment arms are -dl/dq of the same polynomial, so that power is balanced exactly.
+Paths around wraps and over conditional points have kinks, where predictions would need derivatives. A
+polynomial has all derivatives; moment arms are -dl/dq of the same polynomial, so that power is balanced
+exactly.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class LengthPolynomials:
 def length_polynomials(
     mechanism: Mechanism, joints: Sequence[str], ranges: Sequence[tuple[float, float]]
 ) -> LengthPolynomials:
-    """Fit the lengths of all muscles over joints within ranges; made once for each, and kept with the tree."""
+    """The lengths of all muscles fitted over joints within ranges; made once, and kept with the tree."""
     key = (length_polynomials, tuple(joints), tuple(map(tuple, ranges)))
     values = mechanism.tree.kept.values
     if key not in values:  # type: ignore[comparison-overlap]

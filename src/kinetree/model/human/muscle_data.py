@@ -9,6 +9,8 @@ f). Points at the toes are in the frame of the foot. Those of the patella (k) ar
 angle of the knee. Of cylinders: body, center, roll, pitch and yaw (rad), radius, length, side.
 """
 
+from typing import Any
+
 # mm: of the hip from the middle, and from joint to joint
 LENGTHS = {"pelvis": 77.26, "thigh": 409.06, "shank": 395.61, "foot": 130.03}
 MASS, HEIGHT = 75.34, 1.7  # kg, m: of this body
@@ -57,7 +59,8 @@ CYLINDERS = {
     "ST_at_condyles": ("s", (0.4, 0, -16), (1.5708, 0, -0.2), 42.5, 100, None),
 }  # fmt: skip
 
-MUSCLES = (  # name, greatest force (N), optimal and slack length (mm), pennation (rad), cylinders, points
+# Name, greatest force (N), optimal and slack length (mm), pennation (rad), cylinders, points
+MUSCLES: tuple[Any, ...] = (
     ("addbrev", 625.8, 103.1, 35.45, 0.1148, (("AB_at_femshaft", None, None),),
      (("p", 37.2, 61.9, -15.5), ("t", -2, -24.9, -118))),
     ("addlong", 916.8, 108.2, 131.8, 0.1378, (("AL_at_femshaft", None, None),),
@@ -88,9 +91,11 @@ MUSCLES = (  # name, greatest force (N), optimal and slack length (mm), pennatio
     ("fhl", 907.8, 52.7, 354.34, 0.258, (),
      (("s", -28.6, -20, -211.8), ("s", -21.8, 7.6, -362.6), ("f", -11.4, 16.2, -14.3),
       ("f", 55, 17.7, -35.1), ("f", 123.8, 19, -47.2), ("f", 145.5, 17.5, -50.3), ("f", 186.2, 9.1, -54.1))),
-    ("gaslat", 1575.1, 58.8, 376.07, 0.2102, (("GasLat_at_shank", None, None), ("Gastroc_at_condyles", None, None),),
+    ("gaslat", 1575.1, 58.8, 376.07, 0.2102,
+     (("GasLat_at_shank", None, None), ("Gastroc_at_condyles", None, None),),
      (("t", -3, -27.7, -381.4), ("f", -44.4, -2.6, -10.9))),
-    ("gasmed", 3115.5, 51, 398.72, 0.1657, (("GasMed_at_shank", None, None), ("Gastroc_at_condyles", None, None),),
+    ("gasmed", 3115.5, 51, 398.72, 0.1657,
+     (("GasMed_at_shank", None, None), ("Gastroc_at_condyles", None, None),),
      (("t", 8, 20.8, -378.8), ("f", -44.4, -2.6, -10.9))),
     ("glmax1", 983.8, 147, 48.84, 0.354, (("Gmax1_at_pelvis", None, None),),
      (("p", -66.8, 21, 113), ("p", -69.4, -0.6, 54.3), ("t", -44.4, -30.2, -32.6),

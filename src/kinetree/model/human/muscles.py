@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,8 @@ def with_leg_muscles(person: Mechanism, mass: float | None = None) -> Mechanism:
     Paths and numbers of Rajagopal et al. 2016, 40 muscles a side. Attachments and cylinders are scaled by the
     lengths of pelvis, thighs, shanks and feet, optimal fiber and slack lengths as the paths of the standing
     person, greatest forces as volumes, mass times height (Handsfield et al. 2014), over fiber lengths.
-    ``mass`` (kg) of the body, by default that of the mechanism. Knees are hinges here, patellae moving points,
-    and muscles of the toes end at the feet.
+    ``mass`` (kg) of the body, by default that of the mechanism. Knees are hinges here, patellae moving
+    points, and muscles of the toes end at the feet.
 
     >>> import kinetree as kt
     >>> person = kt.human.with_leg_muscles(kt.zoo.human())
@@ -115,7 +116,7 @@ class _Leg:
                 deactivation_time=0.04,
             )
 
-    def _point(self, point: tuple[float, ...]) -> PathPoint | MovingPoint:
+    def _point(self, point: tuple[Any, ...]) -> PathPoint | MovingPoint:
         body, *rest = point
         if body != "k":
             x, y, z = self.place(str(body), np.array(rest)).tolist()
@@ -127,7 +128,7 @@ class _Leg:
         joint = f"{self.side}_knee"
         return MovingPoint(self.name("k"), laws[0], y[0], laws[1], (joint, None, joint))
 
-    def _length(self, points: tuple[tuple[float, ...], ...], scaled: bool) -> float:
+    def _length(self, points: tuple[Any, ...], scaled: bool) -> float:
         """The length through all points of the standing person, in this leg or in the model's (m)."""
         lengths = LENGTHS["thigh"], LENGTHS["shank"]
         found = []

@@ -12,6 +12,13 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.declare import Parameter, declare
+from kinetree.dynamics.muscles.machine.least_cost import (
+    MOST_COORDINATES,
+    MOST_DEGREE,
+    compiled,
+    cost_bends,
+    least_costs,
+)
 from kinetree.dynamics.muscles.paths import path_geometry
 from kinetree.dynamics.muscles.polynomials import (
     LEAST_ARM,
@@ -22,13 +29,6 @@ from kinetree.dynamics.muscles.polynomials import (
 )
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.compiled.muscles import (
-    MOST_COORDINATES,
-    MOST_DEGREE,
-    compiled,
-    cost_bends,
-    least_costs,
-)
 from kinetree.motion.problem.profile import PAIRS, RATES
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
@@ -73,7 +73,8 @@ class MuscleTable:
         a, value = np.empty((m, k)), np.empty(m)
         compiled(least_costs)(
             q, qd, tau, *self.arguments, *self.cost, TOLERANCE, lam, a, value, _powers(),
-            np.empty(MOST_COORDINATES), np.empty((k, width)), np.empty((n, n)), *(np.empty(n) for _ in range(3)),
+            np.empty(MOST_COORDINATES), np.empty((k, width)), np.empty((n, n)),
+            *(np.empty(n) for _ in range(3)),
         )  # fmt: skip
         return lam, a, value
 
@@ -102,11 +103,11 @@ class MuscleCost(Objective):
 
     At each instant min sum_i w_i a_i^p / p with sum_i F_i r_ij a_i + e_j = tau_j, over activations a, with
     e_j^2 / reserve^2 and a smooth floor -smoothing ln a and ceiling a = 1, w_i = 1, or with ``by_volume`` the
-    share of the muscle's volume, of mean 1. Its derivatives are exact, the further unknowns of the problem none:
+    share of the muscle's volume, of mean 1. Its derivatives are exact, and there are no further unknowns:
     sharing has a dual with one unknown a joint, which is solved in each sample. Lengths of muscles are
-    polynomials of joint angles, fitted within ``ranges`` (default the limits of the joints); tendons are rigid,
-    curves those of De Groote and Fregly (2016). Passive forces of fibers are not counted: passive moments of
-    joints stand for them.
+    polynomials of joint angles, fitted within ``ranges`` (default the limits of the joints). Tendons are
+    rigid, curves those of De Groote and Fregly (2016). Passive forces of fibers are not counted: passive
+    moments of joints stand for them.
 
     >>> (0.5 * MuscleCost()).weight
     0.5

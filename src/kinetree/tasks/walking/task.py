@@ -56,8 +56,8 @@ class Walking:
     the rest takes effort and strength; 0 is without them. With ``muscles``, 0.5 for example, the torques of
     hips, knees and ankles are made by 80 muscles (Rajagopal et al. 2016) at the least cost
     (:class:`kinetree.terms.MuscleCost`), times this weight, instead of limits and effort of these joints;
-    ``strength`` then multiplies the forces of muscles whose names begin with a key. ``friction_shape``: "box", "octagon" or "cone"
-    (:class:`kinetree.terms.Friction`).
+    ``strength`` then multiplies the forces of muscles whose names begin with a key. ``friction_shape``:
+    "box", "octagon" or "cone" (:class:`kinetree.terms.Friction`).
 
     Shares of the step: ``double`` support (by default shorter in fast steps), ``flat`` (from when on the foot
     is flat), ``heel_off``; ``ball`` is the share of double support in which the ball of the trailing foot

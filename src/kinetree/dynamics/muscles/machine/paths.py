@@ -99,12 +99,12 @@ def around(kind, a, b, radii, side, sign, half, room):
     t1, t2 = room[0], room[1]
     if kind == 0:
         return around_cylinder(a, b, radii[0], side, sign, half, t1, t2)
-    J, r, c, d = room[2:5], room[5], room[6], room[7]
+    J, K, r, c, d = room[2:5], room[16:19], room[5], room[6], room[7]
     if kind == 1:
         return around_sphere(a, b, radii[0], side, sign, t1, t2)
     if kind == 2:
-        return around_ellipsoid(a, b, radii[0], radii[1], radii[2], side, sign, t1, t2, J, r, c, d)
-    return around_torus(a, b, radii[0], radii[1], t1, t2, J, r, c, d)
+        return around_ellipsoid(a, b, radii[0], radii[1], radii[2], side, sign, t1, t2, J, K, r, c, d)
+    return around_torus(a, b, radii[0], radii[1], t1, t2, J, K, r, c, d)
 
 
 @inline

@@ -1,14 +1,14 @@
 """Least cost of making torques by muscles whose lengths are polynomials: values and exact derivatives.
 
-For one muscle with length l(q), v = dl/dq . qd and, for prices w of the joints, s = dl/dq . w, the moments are
--a F(l, v) dl/dq, so that w . moments = -a F s = a u. All that is needed is a function of (l, v, s): with
+For one muscle with length l(q), v = dl/dq . qd and, for prices w of the joints, s = dl/dq . w, the moments
+are -a F(l, v) dl/dq, so that w . moments = -a F s = a u. All that is needed is a function of (l, v, s): with
 y = (q, qd, w) and g, H, T the derivatives of l,
 
     dl = (g, 0, 0)    dv = (H qd, g, 0)    ds = (H w, 0, g)    and second ones of H, T qd, T w.
 
-Fibers have rigid tendons and the active curves of De Groote and Fregly (2016), whose speed ends at zero force.
-The cost of an activation is phi(a) = w a^p / p - mu ln a + kappa max(0, a - 1)^2 / 2, a function of all moments
-through the dual max lam . tau - sum phi*(u_i) - rho |lam|^2 / 2, which has one unknown a joint.
+Fibers have rigid tendons and the active curves of De Groote and Fregly (2016), whose speed ends at zero
+force. The cost of an activation is phi(a) = w a^p / p - mu ln a + kappa max(0, a - 1)^2 / 2, a function of
+all moments through the dual max lam . tau - sum phi*(u_i) - rho |lam|^2 / 2, which has one unknown a joint.
 """
 
 import functools
@@ -110,10 +110,10 @@ def hill(x, b1, b2, b3, b4):
 
 
 @inline
-def pull(l, v, par):
+def pull(length, v, par):
     """Force along the tendon at activation 1, and its derivatives: F, Fl, Fv, Fll, Flv, Fvv."""
     most, lo, lts, h, fastest = par[0], par[1], par[2], par[3], par[4]
-    x = max(l - lts, 1e-3 * lo)
+    x = max(length - lts, 1e-3 * lo)
     lM = math.sqrt(x * x + h * h)
     c, c1, c2 = x / lM, h * h / lM**3, -3.0 * h * h * x / lM**5
     nl = max(lM / lo, LEAST_LENGTH)
@@ -126,7 +126,7 @@ def pull(l, v, par):
     A = f * c
     A1 = f1 * n1 * c + f * c1
     A2 = f2 * n1 * n1 * c + f1 * n2 * c + 2.0 * f1 * n1 * c1 + f * c2
-    w, wl, wv, wll, wlv = v * c / fastest, v * c1 / fastest, c / fastest, v * c2 / fastest, c1 / fastest
+    w, wl, wv, wl2, wlv = v * c / fastest, v * c1 / fastest, c / fastest, v * c2 / fastest, c1 / fastest
     z = D2 * w + D3
     r = math.sqrt(z * z + 1.0)
     k0, k1, k2 = D1 * math.log(z + r) + D4, D1 * D2 / r, -D1 * D2 * D2 * z / r**3
@@ -134,7 +134,7 @@ def pull(l, v, par):
         k0, k1, k2 = 0.0, 0.0, 0.0
     F = A * k0
     Fl, Fv = A1 * k0 + A * k1 * wl, A * k1 * wv
-    Fll = A2 * k0 + 2.0 * A1 * k1 * wl + A * (k2 * wl * wl + k1 * wll)
+    Fll = A2 * k0 + 2.0 * A1 * k1 * wl + A * (k2 * wl * wl + k1 * wl2)
     Flv = A1 * k1 * wv + A * (k2 * wl * wv + k1 * wlv)
     return most * F, most * Fl, most * Fv, most * Fll, most * Flv, most * A * k2 * wv * wv
 
@@ -182,7 +182,7 @@ def value_at(B, span, dims, tau, w, p, mu, kappa, rho, lam):
 
 @inline
 def state_at(B, span, dims, tau, w, p, mu, kappa, rho, lam, a, A, r):
-    """The dual, with activations a, missing moments r and minus its second derivatives, the lower half of A."""
+    """The dual, with activations a, missing moments r, minus its second derivatives, A's lower half."""
     value = 0.0
     for j in range(lam.shape[0]):
         r[j] = tau[j] - rho * lam[j]
@@ -236,10 +236,10 @@ def shared(B, span, dims, tau, w, p, mu, kappa, rho, tolerance, lam, a, A, r, d,
 
 
 def least_costs(
-    q, qd, tau, E, C, n, span, dims, par, top, w, p, mu, kappa, rho, tolerance, lam, a, value, P, g, B, A, r, d,
-    trial,
+    q, qd, tau, E, C, n, span, dims, par, top, w, p, mu, kappa, rho, tolerance, lam, a, value, P, g, B, A, r,
+    d, trial,
 ):  # fmt: skip
-    """Prices lam (m, n), activations a (m, k) and least costs (m,) at m samples; lam is also the start."""
+    """Prices lam (m, n), activations a (m, k), least costs (m,) at m samples; lam is also the start."""
     for s in range(q.shape[0]):
         for i in range(n.shape[0]):
             powers(q[s], span[i], dims[i], top, P)
