@@ -22,7 +22,7 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.capture.motion import low_passed, spline_motion
 from kinetree.capture.trial import GroundForce
 from kinetree.errors import FileError, InputError, listed, unknown_name
-from kinetree.formats.regular_file import PathLike, checked_path, read_text
+from kinetree.formats.regular_file import PathLike, checked_path
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
@@ -55,8 +55,6 @@ def read_motion(path: PathLike, mechanism: Mechanism) -> tuple[Array, Array]:
     expect_mechanism(mechanism)
     place = checked_path(path)
     table = read_opensim(place)
-    words = " ".join(read_text(place).lower().split("endheader")[0].split())
-    degrees = table.degrees or "angles are in degrees" in words
     columns = {name.rsplit("/value", 1)[0].rsplit("/", 1)[-1]: x for name, x in table.columns.items()}
     missing = [name for name in mechanism.joint_names if "_".join(name.split()) not in columns]
     if missing:
@@ -66,7 +64,7 @@ def read_motion(path: PathLike, mechanism: Mechanism) -> tuple[Array, Array]:
         )
     turns = mechanism.tree.turns[independent_axes(mechanism)]
     q = np.stack([columns["_".join(name.split())] for name in mechanism.joint_names], axis=1)
-    return table.time, np.where(turns & degrees, np.radians(q), q)
+    return table.time, np.where(turns & table.degrees, np.radians(q), q)
 
 
 def dynamics(

@@ -78,8 +78,15 @@ def laboratory(
     axis of the trials that points up, if it is not that of the mechanism.
 
     >>> import kinetree as kt
-    >>> kt.markers.laboratory.__name__
-    'laboratory'
+    >>> arm = kt.Builder("arm")
+    >>> _ = arm.world.revolute("elbow", axis="y").body("fore", kt.Inertia.rod(1.0, end=(0.3, 0, 0)))
+    >>> places = {"wrist": (0.3, 0, 0), "thumb": (0.3, 0.05, 0.02), "mid": (0.15, 0, 0.03)}
+    >>> for name, x in places.items():
+    ...     arm.marker(kt.model.Marker(name, "fore", x))
+    >>> trial = kt.markers.Trial(tuple(places), np.arange(20) / 100, [list(places.values())] * 20)
+    >>> found = laboratory(arm.build(), trial, cutoff=None)
+    >>> round(float(found.result["tau"].values[0, 0]), 2)  # gravity: 1 kg at 0.15 m
+    -1.47
     """
     began = clock.perf_counter()
     expect_mechanism(mechanism)
