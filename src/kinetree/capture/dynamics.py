@@ -180,7 +180,7 @@ def assigned(
     found = [x for x in forces if x.body is not None]
     if not open_ones:
         return found
-    names = _feet(mechanism, feet)
+    names = foot_bodies(mechanism, feet)
     poses = forward_kinematics(mechanism, q)
     sums = {name: [np.zeros((len(time), 3)) for _ in range(3)] for name in names}
     for force in open_ones:
@@ -221,7 +221,8 @@ def _runs(flags: Array) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
-def _feet(mechanism: Mechanism, given: Sequence[str] | None) -> list[str]:
+def foot_bodies(mechanism: Mechanism, given: Sequence[str] | None) -> list[str]:
+    """The bodies that the ground pushes on: those given, or those that are called so."""
     if given is not None:
         for name in given:
             if name not in mechanism.body_names:

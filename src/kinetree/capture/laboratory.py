@@ -11,6 +11,7 @@ import numpy as np
 
 from kinetree.algebra.shown import Shown
 from kinetree.capture.dynamics import TASK, dynamics
+from kinetree.capture.ground_reactions import ground_reactions
 from kinetree.capture.motion import DEGREE
 from kinetree.capture.scale import Factors, Measurement, ScaledModel, scale
 from kinetree.capture.track import Tracked, Weights, marker_checks, marker_variables, track
@@ -68,14 +69,16 @@ def laboratory(
     cutoff: float | None = CUTOFF,
     smooth: float | None = None,
     up: str | None = None,
+    estimate: bool = False,
 ) -> Laboratory:
     """Torques and joint reactions of a trial: scale, find poses, filter, inverse dynamics with the plates.
 
     ``static``, ``measurements``, ``mass``, ``factors`` and ``markers`` scale the model (:func:`scale`),
     which is left alone without them. Poses come from :func:`track` with ``weights`` and ``frozen``
     joints; they are low-passed at ``cutoff`` (Hz), or one spline with ``smooth`` (s) between knots.
-    Forces of the trial act on the bodies that they name, or on the nearest of the ``feet``. ``up`` is the
-    axis of the trials that points up, if it is not that of the mechanism.
+    Forces of the trial act on    the bodies that they name, or on the nearest of the ``feet``; a trial
+    without any gets those of :func:`ground_reactions` with ``estimate``. ``up`` is the axis of the trials
+    that points up, if it is not that of the mechanism.
 
     >>> import kinetree as kt
     >>> arm = kt.Builder("arm")
@@ -103,12 +106,16 @@ def laboratory(
     if len(trial.time) <= DEGREE:
         raise InputError(f"a trial needs more than {DEGREE} frames for accelerations, got {len(trial.time)}")
     tracked = track(scaled.mechanism, trial, weights, frozen=frozen, smooth=smooth)
+    forces = trial.forces
+    if estimate and not forces:
+        filtered = None if smooth is not None else cutoff
+        forces = ground_reactions(scaled.mechanism, tracked.time, tracked.q, feet, filtered)
     rates = None if smooth is None else (tracked.qd, tracked.qdd)
     found = dynamics(
         scaled.mechanism,
         tracked.time,
         tracked.q,
-        trial.forces,
+        forces,
         cutoff=None if smooth is not None else cutoff,
         feet=feet,
         rates=rates,

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from kinetree.errors import InputError
 from kinetree.formats.file_values import Number
+from kinetree.formats.held_inside import file_of
 from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
-from kinetree.formats.held_inside import file_of
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import choice
 
@@ -39,6 +39,9 @@ class LaboratoryTable(Table):
     frozen: list[str] = Field([], description="Joints that stay where the model has them.")
     feet: list[str] | None = Field(
         None, description="Bodies that plates push on; default those called calcn or foot, the nearest each."
+    )
+    estimate: bool = Field(
+        False, description="Whether forces of the ground are found from the motion where the trial has none."
     )
     cutoff: Number | None = Field(
         6.0, description="Frequency above which motions are filtered out (Hz); 0: no filter."
@@ -94,6 +97,7 @@ def prepare(work: Assignment) -> Work:
                 cutoff=float(table.cutoff) if table.cutoff else None,
                 smooth=None if table.smooth is None else float(table.smooth),
                 up=table.up,
+                estimate=table.estimate,
             )
         return found.to_result()
 
