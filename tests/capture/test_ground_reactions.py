@@ -1,5 +1,7 @@
 """Forces of the ground from the motion alone: balance of momentum, standing, and plates of a real walk."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,19 @@ def test_a_real_walk_has_nearly_the_vertical_forces_of_its_plates():
     for force in kt.markers.ground_reactions(m, time, q):
         ours, theirs = (x.force[:, 1] / (9.81 * m.mass) for x in (force, measured[force.body]))
         assert np.corrcoef(ours, theirs)[0, 1] > 0.98 and np.sqrt(((ours - theirs) ** 2).mean()) < 0.08
+
+
+def test_a_laboratory_without_plates_does_not_judge_what_remains():
+    person = kt.zoo.human()
+    names = ("chest", "pelvis", "right_foot", "left_foot", "right_hand", "left_hand")
+    markers = tuple(kt.model.Marker(f"{x}{k}", x, y) for x in names for k, y in enumerate(0.1 * np.eye(3)))
+    person = replace(person, markers=markers)
+    q = np.zeros((len(T), person.n_dof))
+    poses = kt.forward_kinematics(person, q)
+    places = np.stack([poses[m.body][1] + poses[m.body][0] @ np.array(m.position) for m in markers], axis=1)
+    trial = kt.markers.Trial(tuple(m.name for m in markers), T, places)
+    result = kt.markers.laboratory(person, trial, estimate=True).result
+    assert "residual_force" not in result.audit and "residual_force" in result.not_judged
+    assert result["ground_reaction"].values[:, :, 2].sum(axis=1) == pytest.approx(
+        9.81 * person.mass, rel=1e-3
+    )

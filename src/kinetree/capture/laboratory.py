@@ -25,6 +25,7 @@ from kinetree.result.build import build_result
 from kinetree.result.labeled import variables_of
 from kinetree.result.result import Result
 
+ESTIMATED = "forces of the ground are found from the motion, so that nothing remains"
 CUTOFF = 6.0  # Hz, as usual for walking
 
 
@@ -107,7 +108,8 @@ def laboratory(
         raise InputError(f"a trial needs more than {DEGREE} frames for accelerations, got {len(trial.time)}")
     tracked = track(scaled.mechanism, trial, weights, frozen=frozen, smooth=smooth)
     forces = trial.forces
-    if estimate and not forces:
+    estimated = estimate and not forces
+    if estimated:
         filtered = None if smooth is not None else cutoff
         forces = ground_reactions(scaled.mechanism, tracked.time, tracked.q, feet, filtered)
     rates = None if smooth is None else (tracked.qd, tracked.qdd)
@@ -121,7 +123,7 @@ def laboratory(
         rates=rates,
     )
     seconds = clock.perf_counter() - began
-    return Laboratory(scaled, tracked, with_markers(found, tracked, scaled, seconds))
+    return Laboratory(scaled, tracked, with_markers(found, tracked, scaled, seconds, estimated))
 
 
 def upward(mechanism: Mechanism) -> str:
@@ -131,7 +133,9 @@ def upward(mechanism: Mechanism) -> str:
     return "xyz"[int(np.abs(mechanism.gravity).argmax())]
 
 
-def with_markers(found: Result, tracked: Tracked, scaled: ScaledModel, seconds: float) -> Result:
+def with_markers(
+    found: Result, tracked: Tracked, scaled: ScaledModel, seconds: float, estimated: bool
+) -> Result:
     """A result of dynamics together with markers, and how the model was scaled."""
     variables = {name: tuple(x) for name, x in variables_of(found.dataset).items()}
     coordinates: dict[str, Any] = {"marker": (("marker",), list(tracked.markers), "", "marker")}
@@ -144,7 +148,8 @@ def with_markers(found: Result, tracked: Tracked, scaled: ScaledModel, seconds: 
         found.mechanism,
         {"time": tracked.time, **variables, **marker_variables(filtered)},
         coordinates=coordinates,
-        audit={**found.audit, **marker_checks(tracked)},
+        audit={**({} if estimated else found.audit), **marker_checks(tracked)},
+        not_judged={name: ESTIMATED for name in found.audit} if estimated else {},
         settings={"scale_factors": {name: x.tolist() for name, x in scaled.factors.items()}},
         seconds=seconds,
     )
