@@ -289,3 +289,22 @@ def test_joints_that_move_no_inertia_are_named_unless_something_holds_them():
     turned.reset([0, 0, 0, 0.0, np.pi / 2, 0.0])
     turned.step()
     assert not turned.audit().failures
+
+
+def test_friction_that_was_set_is_saved_and_restored():
+    """A domain that was drawn for an episode comes back with it."""
+    build = kt.Builder("puck")
+    build.world.free("base").body("puck", kt.Inertia.sphere(1.0, 0.1)).contact("skin", at=(0, 0, -0.1))
+    puck = kt.Stepper(build.build(), batch=2, ground=level(0.5))
+    puck.reset([0, 0, 0.1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
+    puck.set_friction([0.2, 1.0])
+    saved = puck.save()
+    puck.step(times=10)
+    expected = puck.save()
+    puck.set_friction(0.0)
+    puck.restore(saved)
+    puck.step(times=10)
+    assert np.array_equal(puck.save(), expected)
+    saved[1, -1] = -1.0
+    with pytest.raises(kt.errors.InputError, match="row 1"):
+        puck.restore(saved)

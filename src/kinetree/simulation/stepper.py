@@ -197,7 +197,9 @@ class Stepper:
             raise InputError("give either kp and kd or a controller with gains, not both")
         self._set_gains(*((kp, kd) if servo is None else servo))
         self._follows = bool(tables.balls) and (coordinates == "mechanism" or self._law.acts)
-        self._kept = self._state, self._target, self._torque, self._given, self._held, self._angles
+        self._kept = (
+            self._state, self._target, self._torque, self._given, self._held, self._angles, self._friction
+        )  # fmt: skip
         self._balls: list[tuple[Array, Array]] | None = None  # of one state: quaternions, where they were
         if count == 1:
             self._balls = [
@@ -247,7 +249,8 @@ class Stepper:
             self._check_depth(block[: len(rows), parts["state_gap"]], rows)
         cause[:] = 0.0
         target = self._doors.targets_of(x) if aim is None else self._doors.targets(self._on_axes(aim))
-        kept: tuple[Array | float, ...] = block[: len(rows)], target, 0.0, 0.0, 0.0, angles
+        own = block[: len(rows)], target, 0.0, 0.0, 0.0, angles, self._friction[rows]
+        kept: tuple[Array | float, ...] = own
         for memory, part in zip(self._kept, kept, strict=True):
             memory[rows] = part
         self._mark(rows)
@@ -277,7 +280,10 @@ class Stepper:
         )
 
     def save(self) -> Array:
-        """The states as numbers, with all that steps remember: `restore` brings them back bit for bit."""
+        """The states as numbers, with all that steps remember and the factors of friction.
+
+        `restore` brings them back bit for bit.
+        """
         return np.concatenate([memory[: self.batch or 1] for memory in self._kept], axis=1)
 
     def restore(self, saved: ArrayLike, where: ArrayLike | None = None) -> None:
