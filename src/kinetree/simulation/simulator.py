@@ -105,9 +105,10 @@ class Simulator:
             self._prepare(self.options.method)
 
     def __repr__(self) -> str:
+        method = "steps" if self._steps is not None else getattr(self, "method", AUTO)
         return (
             f"Simulator('{self.mechanism.name}': {self.options.duration:g} s, {len(self.options.times)} "
-            f"samples, method {getattr(self, 'method', 'steps' if self._steps else AUTO)}, law {self._law.name})"
+            f"samples, method {method}, law {self._law.name})"
         )
 
     def _prepare(self, method: Method) -> Integration:
