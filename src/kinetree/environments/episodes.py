@@ -66,7 +66,7 @@ class Episodes:
         self._sizes = [len(names) for names in labels]
         self.friction, self.masses = _checked_range(friction, "friction"), _checked_range(masses, "masses")
         if self.masses is not None and self.masses[0] <= 0.0:
-            raise InputError(f"masses must be two factors above 0, got {shown(masses)}")
+            raise InputError(must_be("masses", "two factors above 0", masses))
         self.random = np.random.default_rng()
         self.goal = np.zeros((count, 0))
         self.actions_done = np.zeros(count, dtype=np.int64)
