@@ -14,6 +14,7 @@ def random_variables(mechanism, rng, k=7):
     sizes = {
         "time": k, "joint": mechanism.n_dof, "body": mechanism.n_bodies, "axis": 3, "component": 6,
         "contact": len(mechanism.contact_points), "loop": len(mechanism.loops), "at_joint": 2,
+        "muscle": 2,
     }  # fmt: skip
     found = {"time": np.cumsum(rng.uniform(0.0, 0.1, k))}
     for name, quantity in KNOWN.items():
@@ -37,7 +38,8 @@ def random_result(mechanism, rng, k=7, **changes):
     variables["largest"] = ((), rng.standard_normal(), "m", "largest step")
     told = {
         "coordinates": {"iteration": ("iteration", [1, 2, 3], "1", "iteration"),
-                        "at_joint": ("at_joint", ["hip", "knee"], "", "joint")},
+                        "at_joint": ("at_joint", ["hip", "knee"], "", "joint"),
+                        "muscle": ("muscle", ["soleus", "vastus"], "", "muscle")},
         "settings": {"method": "RK45", "rtol": 1e-8, "gains": np.arange(3.0), "ground": {"friction": 0.8},
                      "max_step": np.inf, "controller": None, "contact": True, "name": "größe 大 🦿"},
         "audit": {"energy": Check.within(rng.standard_normal(), 1e-6, "J", "energy gained = work done"),

@@ -26,6 +26,7 @@ from kinetree.model.human.strength import MEASURED, Strength, constant_torques, 
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.zoo.human import human
+from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import (
@@ -507,6 +508,11 @@ def muscle_cost() -> MuscleCost:
     """What the muscles of both legs cost."""
     sides = ("right", "left")
     return MuscleCost(ranges={f"{side}_{name}": ends for side in sides for name, ends in RANGES.items()})
+
+
+def step_activations(who: Walker, step: Prediction) -> dict[str, Array]:
+    """Activations of the leg muscles in a predicted step, (m,) each by name."""
+    return muscle_cost().activations(who.mechanism, step.q, step.qd, step.tau)
 
 
 def _motion(task: Walking, who: Walker, plan: StepSchedule, alone: bool) -> list[Constraint]:

@@ -7,6 +7,7 @@ their accelerations, and the second ends as the first begins.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,8 +25,10 @@ from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.seek import TimeBudget, seek
 from kinetree.result.build import build_result
+from kinetree.result.labeled import Unlabeled
 from kinetree.result.records import Check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, arrays_of, changed
+from kinetree.result.variables import KNOWN, Variable
 from kinetree.state import Wrench
 from kinetree.tasks.ground import FEET
 from kinetree.tasks.net_joints import with_net_joints
@@ -33,7 +36,7 @@ from kinetree.tasks.person import ROOT
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.checks import checked
 from kinetree.tasks.walking.ground import step_ground, step_wrenches
-from kinetree.tasks.walking.problem import Walker, walker, walking_problem
+from kinetree.tasks.walking.problem import Walker, step_activations, walker, walking_problem
 from kinetree.tasks.walking.search import Footsteps, Instants, NearStep
 from kinetree.tasks.walking.task import USUAL, Walking
 from kinetree.tasks.walking.verified import Verified
@@ -82,7 +85,16 @@ class Stride(Verified):
             "predict", self.walkers[0].person, joined | more, coordinates=labels, settings=settings,
             audit=audit, statistics=phased_statistics(self.prediction), seconds=self.prediction.seconds,
         )  # fmt: skip
-        return with_net_joints(found, found.mechanism)
+        found = with_net_joints(found, found.mechanism)
+        return with_activations(found, self.activations) if self.task.muscles else found
+
+    @property
+    def activations(self) -> dict[str, Array]:
+        """Activations of the leg muscles by name over both steps, (m,) each; none without muscles."""
+        if not self.task.muscles:
+            return {}
+        one, two = (step_activations(*pair) for pair in zip(self.walkers, self.steps, strict=True))
+        return {name: np.concatenate([x[:-1], two[mirror_image(name)[0]]]) for name, x in one.items()}
 
     def __repr__(self) -> str:
         task = self.task
@@ -91,6 +103,17 @@ class Stride(Verified):
             f"{task.mass:g} kg: {self.prediction.word}, objective "
             f"{self.prediction.objective:.4g}, {self.prediction.outcome.iterations} iterations)"
         )
+
+
+def with_activations(result: Result, activations: Mapping[str, Array]) -> Result:
+    """A result with the activations of muscles, (m,) each."""
+    values = np.stack(list(activations.values()), axis=1)
+    values.setflags(write=False)
+    coordinates, variables = arrays_of(result)
+    labels = coordinates | {"muscle": Variable(("muscle",), np.array(list(activations)), "", "muscle")}
+    known = KNOWN["activation"]
+    more = {"activation": Variable(known.dims, values, known.unit, known.long_name)}
+    return changed(result, dataset=Unlabeled(labels, variables | more))
 
 
 def plain(task: dict[str, Any]) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from kinetree.tasks.ground import FEET, GroundReactions
 from kinetree.tasks.net_joints import with_net_joints
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.ground import step_ground
-from kinetree.tasks.walking.problem import StepSchedule, Walker, muscle_cost, walker
+from kinetree.tasks.walking.problem import StepSchedule, Walker, step_activations, walker
 from kinetree.tasks.walking.search import StepSearch
 from kinetree.tasks.walking.sought import Sought, sought_step
-from kinetree.tasks.walking.stride import Stride, plain, stride
+from kinetree.tasks.walking.stride import Stride, plain, stride, with_activations
 from kinetree.tasks.walking.task import USUAL, Walking
 from kinetree.tasks.walking.verified import Verified
 
@@ -65,7 +65,7 @@ class Walk(Verified):
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
         result = with_net_joints(result, self.walker.person)
         if self.task.muscles:
-            result = with_activations(result, self)
+            result = with_activations(result, self.activations)
         if not result.audit["objective"].passed:
             nodes = [2 * count for count in StepSchedule(self.task).counts]
             remedy = f"The integrals of the objective need more nodes in the phases: walk.nodes = {nodes}."
@@ -85,8 +85,7 @@ class Walk(Verified):
         """Activations of the leg muscles by name, (m,) each; none without muscles."""
         if not self.task.muscles:
             return {}
-        found = self.prediction
-        return muscle_cost().activations(self.walker.mechanism, found.q, found.qd, found.tau)
+        return step_activations(self.walker, self.prediction)
 
     def __repr__(self) -> str:
         task, word = self.task, self.prediction.word
@@ -95,18 +94,6 @@ class Walk(Verified):
             f"{task.mass:g} kg: {word}, objective {self.prediction.objective:.4g}, "
             f"{self.prediction.iterations} iterations)"
         )
-
-
-def with_activations(result: Result, step: Walk) -> Result:
-    """A result with the activations of the muscles."""
-    found = step.activations
-    values = np.stack(list(found.values()), axis=1)
-    values.setflags(write=False)
-    coordinates, variables = arrays_of(result)
-    labels = coordinates | {"muscle": Variable(("muscle",), np.array(list(found)), "", "muscle")}
-    known = KNOWN["activation"]
-    more = {"activation": Variable(known.dims, values, known.unit, known.long_name)}
-    return changed(result, dataset=Unlabeled(labels, variables | more))
 
 
 def joint_torques(variables: Mapping[str, Variable]) -> dict[str, Variable]:
