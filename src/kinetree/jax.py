@@ -34,8 +34,10 @@ from kinetree.gradients.questions import (
     all_bends,
     pose_of,
 )
+from kinetree.gradients.steps import StepFunction
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.simulation.stepper import Stepper
 
 try:
     import jax
@@ -43,7 +45,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("jax", "jax", "kinetree.jax") from error
 
-__all__ = ["forward_dynamics", "forward_kinematics", "inverse_dynamics", "mass_matrix"]
+__all__ = ["forward_dynamics", "forward_kinematics", "inverse_dynamics", "mass_matrix", "step"]
 
 KEPT = 64  # functions of mechanisms, so that JAX compiles what calls them once
 
@@ -82,6 +84,74 @@ def forward_kinematics(mechanism: Mechanism, q: ArrayLike, of: str) -> tuple[jax
     check_open(mechanism, "kinetree.jax.forward_kinematics")
     pose = _answer(pose_of(mechanism, of), q)
     return pose[..., 3:].reshape((*pose.shape[:-1], 3, 3)), pose[..., :3]
+
+
+def step(
+    stepper: Stepper,
+    q: ArrayLike,
+    qd: ArrayLike,
+    torque: ArrayLike | None = None,
+    target: ArrayLike | None = None,
+    times: int = 1,
+) -> tuple[jax.Array, jax.Array]:
+    """Positions and rates after ``times`` steps of a :class:`kinetree.Stepper` that start at q and qd.
+
+    Torques and targets of servos are zero unless given. All rows have the batch of the stepper, so that
+    `jax.vmap` is not needed and not supported. Through contact, with first derivatives in reverse mode
+    (`jax.grad`, `jax.vjp`). Mechanisms with free or ball joints need ``coordinates="quaternion"``.
+
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> import kinetree as kt
+    >>> arms = kt.Stepper(kt.zoo.two_link(), 0.001, batch=3)
+    >>> def place(torque):
+    ...     return step(arms, jnp.zeros((3, 2)), jnp.ones((3, 2)), torque, times=10)[0].sum()
+    >>> jax.grad(place)(jnp.zeros((3, 2))).shape
+    (3, 2)
+    """
+    function = StepFunction(stepper, times)
+    none = jnp.zeros(function.shapes[2])
+    given = (q, qd, none if torque is None else torque, none if target is None else target)
+    rows = []
+    for x, name, shape in zip(given, function.inputs, function.shapes, strict=True):
+        row = jnp.asarray(x)
+        if row.shape not in (shape, shape[-1:]):
+            raise InputError(f"{name} must have shape {shape}, that of the Stepper, got {row.shape}")
+        rows.append(jnp.broadcast_to(row, shape))
+    kind = jnp.promote_types(jnp.result_type(*rows), jnp.float32)
+    if not jnp.issubdtype(kind, jnp.floating):
+        raise InputError(f"arguments must be real, got arrays of {kind}")
+    new_q, new_qd = _stepping(function)(*(row.astype(kind) for row in rows))
+    return new_q, new_qd
+
+
+def _stepping(function: StepFunction) -> Callable[..., tuple[jax.Array, jax.Array]]:
+    """The steps as a function of rows with slopes in reverse mode."""
+
+    def called(of: Callable[..., Any], shapes: Any, *given: jax.Array) -> Any:
+        kind = given[0].dtype
+
+        def call(*rows: Any) -> tuple[np.ndarray, ...]:
+            found = of(*(np.asarray(row, np.float64) for row in rows))
+            return tuple(np.asarray(part, kind) for part in found)
+
+        return jax.pure_callback(call, tuple(jax.ShapeDtypeStruct(shape, kind) for shape in shapes), *given)
+
+    @jax.custom_vjp
+    def value(*rows: jax.Array) -> tuple[jax.Array, jax.Array]:
+        answer: tuple[jax.Array, jax.Array] = called(function.value, function.shapes[:2], *rows)
+        return answer
+
+    def ahead(*rows: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
+        return value(*rows), rows
+
+    def back(rows: tuple[jax.Array, ...], slopes: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
+        answer: tuple[jax.Array, ...] = called(function.slopes, function.shapes, *slopes, *rows)
+        return answer
+
+    value.defvjp(ahead, back)
+    stepped: Callable[..., tuple[jax.Array, jax.Array]] = value
+    return stepped
 
 
 def _answer(question: SmoothQuestion, *given: ArrayLike) -> jax.Array:

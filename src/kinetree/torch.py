@@ -32,15 +32,17 @@ from kinetree.gradients.questions import (
     all_bends,
     pose_of,
 )
+from kinetree.gradients.steps import StepFunction
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.simulation.stepper import Stepper
 
 try:
     import torch
 except ImportError as error:
     raise MissingExtraError("torch", "torch", "kinetree.torch") from error
 
-__all__ = ["forward_dynamics", "forward_kinematics", "inverse_dynamics", "mass_matrix"]
+__all__ = ["forward_dynamics", "forward_kinematics", "inverse_dynamics", "mass_matrix", "step"]
 
 NO_THIRD = "kinetree.torch has exact first and second derivatives; a third one was asked for"
 Rows: TypeAlias = torch.Tensor | ArrayLike
@@ -80,6 +82,65 @@ def forward_kinematics(mechanism: Mechanism, q: Rows, of: str) -> tuple[torch.Te
     check_open(mechanism, "kinetree.torch.forward_kinematics")
     pose = _answer(pose_of(mechanism, of), q)
     return pose[..., 3:].unflatten(-1, (3, 3)), pose[..., :3]
+
+
+def step(
+    stepper: Stepper,
+    q: Rows,
+    qd: Rows,
+    torque: Rows | None = None,
+    target: Rows | None = None,
+    times: int = 1,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Positions and rates after ``times`` steps of a :class:`kinetree.Stepper` that start at q and qd.
+
+    Torques and targets of servos are zero unless given. All rows have the batch of the stepper, whose
+    states are those after the call. Through contact, with first derivatives; see
+    :meth:`kinetree.Stepper.step_derivatives` for where there are none. Mechanisms with free or ball
+    joints need ``coordinates="quaternion"``.
+
+    >>> import torch
+    >>> import kinetree as kt
+    >>> arms = kt.Stepper(kt.zoo.two_link(), 0.001, batch=3)
+    >>> torque = torch.zeros(3, 2, dtype=torch.float64, requires_grad=True)
+    >>> q, qd = step(arms, torch.zeros(3, 2), torch.ones(3, 2), torque, times=10)
+    >>> q.sum().backward()
+    >>> torque.grad.shape
+    torch.Size([3, 2])
+    """
+    function = StepFunction(stepper, times)
+    none = torch.zeros(function.shapes[2], dtype=torch.float64)
+    given = (q, qd, none if torque is None else torque, none if target is None else target)
+    tensors = [_tensor(x, name) for x, name in zip(given, function.inputs, strict=True)]
+    kind = torch.promote_types(tensors[0].dtype, tensors[1].dtype)
+    kind = kind if kind.is_floating_point else torch.get_default_dtype()
+    rows = []
+    for x, name, shape in zip(tensors, function.inputs, function.shapes, strict=True):
+        if x.shape not in (shape, shape[-1:]):
+            raise InputError(f"{name} must have shape {shape}, that of the Stepper, got {tuple(x.shape)}")
+        rows.append(x.to(torch.float64).expand(shape))
+    new_q, new_qd = _Step.apply(function, *rows)
+    return new_q.to(kind), new_qd.to(kind)
+
+
+class _Step(torch.autograd.Function):
+    """(q, qd) after steps."""
+
+    @staticmethod
+    def forward(ctx: Any, function: StepFunction, *rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Positions and rates."""
+        ctx.function = function
+        ctx.save_for_backward(*rows)
+        q, qd = function.value(*map(_array, rows))
+        return torch.from_numpy(q), torch.from_numpy(qd)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, by_q: torch.Tensor, by_qd: torch.Tensor) -> tuple[Any, ...]:
+        """Slopes by all rows."""
+        rows = [_array(row) for row in ctx.saved_tensors]
+        found = ctx.function.slopes(_array(by_q), _array(by_qd), *rows)
+        return None, *(torch.from_numpy(np.ascontiguousarray(part)) for part in found)
 
 
 def _answer(question: SmoothQuestion, *given: Rows) -> torch.Tensor:

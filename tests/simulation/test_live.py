@@ -116,3 +116,27 @@ def test_what_cannot_be_pulled_is_named():
     assert live.pulled is None
     with pytest.raises(kt.KinetreeError, match="stiffness of a pull"):
         live.pull("link1", (0, 0, 0), (0, 0, 0), stiffness=-1.0)
+
+
+def test_rigid_ground_holds_a_robot_that_is_pulled_and_let_go():
+    robot, pose = kt.zoo.quadruped(), np.zeros(18)
+    pose[6:] = np.tile(np.radians([0, -30, 60]), 4)
+    pose[2] = 0.52
+    ground = kt.Ground(kt.simulation.Soil(friction=0.8), normal=(0, 0, 1), contact="rigid")
+    law = kt.control.PD(pose, kp=200.0, kd=10.0)
+    live = kt.simulation.LiveSimulation(robot, pose, controller=law, ground=ground)
+    live.advance(1.0)
+    assert live.t == pytest.approx(1.0, abs=1e-9) and live.method == "steps"
+    weight = robot.mass * 9.81
+    assert sum(force[2] for force in live.contact_forces.values()) == pytest.approx(weight, rel=0.01)
+    before = live.q.copy()
+    live.pull("trunk", (0, 0, 0), live.q[:3] + np.array([0.0, 0.1, 0.0]))
+    live.advance(0.5)
+    assert live.force[1] > 1.0 and live.q[1] > before[1] + 1e-4
+    live.release()
+    live.advance(2.0)
+    after = live.q.copy()
+    live.advance(1.0)
+    assert np.abs(live.q - after).max() < 1e-6 < np.abs(after - before).max()
+    live.reset()
+    assert live.t == 0.0 and np.array_equal(live.q, pose)

@@ -271,3 +271,82 @@ def test_refused():
         stepper.step_derivatives()
     with pytest.raises(InputError, match="torque"):
         kt.Stepper(arm).step_derivatives([1.0, np.nan])
+
+
+def test_slopes_are_those_of_the_derivatives():
+    """Through contact that slides, balls, servos and stops: the transpose of the derivatives."""
+    rng, options = np.random.default_rng(4), {"ground": level(0.2), "kp": 100.0, "kd": 5.0}
+    states = landed(QUADRUPED, CROUCHED, 5, 0.6 * np.eye(18)[0], 4, **options)
+    full, back = (kt.Stepper(QUADRUPED, batch=5, coordinates="quaternion", **options) for _ in range(2))
+    q, qd, tau = (np.array(part) for part in zip(*states, strict=True))
+    full.reset(q, qd)
+    back.reset(q, qd)
+    seeds = rng.normal(size=(5, 36))
+    slopes = full.step_derivatives(tau, target=CROUCHED)
+    found = back.pull_back(seeds, tau, target=CROUCHED)
+    assert np.array_equal(full.save(), back.save()) and np.array_equal(slopes.margin, found.margin)
+    for name in ("by_state", "by_torque", "by_target"):
+        expected = np.einsum("ki,kij->kj", seeds, getattr(slopes, name))
+        assert getattr(found, name) == pytest.approx(expected, abs=1e-9 * np.abs(expected).max()), name
+
+
+def test_gradients_of_rollouts_are_those_of_differences():
+    """A quadruped that lands and slides: by torques, targets and the start, through checkpoints."""
+    options = {"ground": level(0.3), "kp": 100.0, "kd": 5.0, "stops": False}
+    pose = np.array(CROUCHED)
+    pose[2] = 0.52
+    stepper, n = kt.Stepper(QUADRUPED, coordinates="quaternion", **options), 18
+    angles = kt.Stepper(QUADRUPED, **options)
+    angles.reset(pose + 0.01, 0.3 * np.ones(n))
+    start = angles.save()[0]
+    rng = np.random.default_rng(5)
+    torque, weights = rng.normal(size=(11, n)), rng.normal(size=(12, 2 * n))
+
+    def value(torque, q=start[:19], target=CROUCHED):
+        stepper.reset(q, start[19:37])
+        run = stepper.rollout(torque, target=target, times=3)
+        x = np.concatenate([run.q[:, :3], run.q[:, 7:], run.qd], axis=1)
+        rest = np.concatenate([weights[:, :3], weights[:, 6:n], weights[:, n:]], axis=1)
+        return (x * rest).sum(), run
+
+    free = weights.copy()
+    free[:, 3:6] = 0.0  # so that the function does not depend on the orientation itself
+    _, run = value(torque)
+    end = stepper.save()
+    found = run.gradient(free)
+    assert np.array_equal(stepper.save(), end) and found.smooth.all()
+    pushed, shifted, turned = np.zeros((11, n)), np.zeros(n), np.zeros(n)
+    pushed[4, 9], shifted[8], turned[7] = 1e-4, 1e-5, 1e-6
+    for slope, plus, minus, size in (
+        (found.by_torque[4, 9], value(torque + pushed), value(torque - pushed), 1e-4),
+        (
+            found.by_target[:, 8].sum(),
+            value(torque, target=CROUCHED + shifted),
+            value(torque, target=CROUCHED - shifted),
+            1e-5,
+        ),
+        (
+            found.by_start[7],
+            value(torque, moved(start[:19], [3], turned)),
+            value(torque, moved(start[:19], [3], -turned)),
+            1e-6,
+        ),
+    ):
+        assert slope == pytest.approx((plus[0] - minus[0]) / (2 * size), rel=1e-6)
+
+
+def test_rollouts_refuse_what_does_not_fit():
+    stepper = kt.Stepper(kt.zoo.two_link(), batch=2)
+    for torque, match in (
+        (np.zeros((3, 3)), "shape"),
+        (np.full((3, 2), np.nan), "finite"),
+        (np.zeros(2), "sh"),
+    ):
+        with pytest.raises(InputError, match=match):
+            stepper.rollout(torque)
+    run = stepper.rollout(np.zeros((3, 2)))
+    with pytest.raises(InputError, match="slopes must have shape"):
+        run.gradient(np.zeros(3))
+    free = kt.Stepper(QUADRUPED)
+    with pytest.raises(InputError, match="quaternion"):
+        free.step_derivatives(np.ones(18))

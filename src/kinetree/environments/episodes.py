@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.environments.moment import Moment, Robot
 from kinetree.environments.task import Draw, LearningTask
-from kinetree.errors import InputError, listed, shown
+from kinetree.errors import InputError, listed, must_be
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.result.variables import ALL, Variable
@@ -36,7 +36,8 @@ class ActionOutcome:
 class Episodes:
     """``count`` episodes of a task, each with its own time.
 
-    ``friction`` = (low, high) draws a factor of friction for each episode. ``record`` are the numbers of
+    ``friction`` = (low, high) draws a factor of friction for each episode, ``masses`` = (low, high) a factor
+    for the mass of every body. ``record`` are the numbers of
     episodes that are kept, for :meth:`recorded`.
     """
 
@@ -46,6 +47,7 @@ class Episodes:
         count: int,
         *,
         friction: tuple[float, float] | None = None,
+        masses: tuple[float, float] | None = None,
         record: tuple[int, ...] = (),
         threads: int | None = None,
     ) -> None:
@@ -62,7 +64,9 @@ class Episodes:
         labels = [sense.names(self.robot) for sense in task.observe]
         self.names = tuple(name for names in labels for name in names)
         self._sizes = [len(names) for names in labels]
-        self.friction = _checked_range(friction)
+        self.friction, self.masses = _checked_range(friction, "friction"), _checked_range(masses, "masses")
+        if self.masses is not None and self.masses[0] <= 0.0:
+            raise InputError(must_be("masses", "two factors above 0", masses))
         self.random = np.random.default_rng()
         self.goal = np.zeros((count, 0))
         self.actions_done = np.zeros(count, dtype=np.int64)
@@ -71,7 +75,7 @@ class Episodes:
         self._kept: dict[int, list[tuple[float, Array, Array, Array]]] = {}
         for k in record:
             if type(k) is not int or not 0 <= k < count:
-                raise InputError(f"record must be numbers of episodes from 0 to {count - 1}, got {shown(k)}")
+                raise InputError(must_be("record", f"numbers of episodes from 0 to {count - 1}", k))
             self._kept[k] = []
         self.begin(np.ones(count, dtype=bool))
         self._check_functions()
@@ -93,6 +97,11 @@ class Episodes:
         if not len(rows):
             return
         task = self.task
+        if self.masses is not None:
+            usual = task.mechanism.tree.body_mass
+            self.stepper.set_masses(
+                usual * self.random.uniform(*self.masses, (self.count, len(usual))), where
+            )
         try:
             self.stepper.reset_mechanism(*self._drawn(rows), where)
         except InputError:  # some are inside the ground: each by itself
@@ -272,11 +281,11 @@ class Episodes:
         )
 
 
-def _checked_range(friction: Any) -> tuple[float, float] | None:
-    """The least and the largest factor of friction."""
-    if friction is None:
+def _checked_range(given: Any, what: str) -> tuple[float, float] | None:
+    """The least and the largest factor."""
+    if given is None:
         return None
-    ends = numbers(friction, "friction")
+    ends = numbers(given, what)
     if ends.shape != (2,) or not 0.0 <= ends[0] <= ends[1] < np.inf:
-        raise InputError(f"friction must be two factors, 0 <= low <= high, got {shown(friction)}")
+        raise InputError(must_be(what, "two factors, 0 <= low <= high", given))
     return float(ends[0]), float(ends[1])

@@ -103,6 +103,13 @@ RULES = {
     "unused-loop": Rule(WARNING, "A loop without effect.", "It connects bodies that are welded together."),
     "unused-spring": Rule(WARNING, "A spring whose length cannot change.", "It connects bodies that are "
                                                                            "welded together."),
+    "unused-muscle": Rule(
+        WARNING, "A muscle whose length cannot change.", "All bodies of its path are welded together."
+    ),
+    "path-inside-wrap": Rule(
+        WARNING, "A path point is inside a wrap of its muscle, on the same body.",
+        "There the wrap is ignored: move the point, or make the wrap smaller.",
+    ),
     "unused-contact": Rule(WARNING, "Contact points that never touch.", "Is a table [ground] missing?"),
     "file-beside": Rule(
         WARNING, "Loops are read from a robot.yaml next to a URDF file.",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import FileError, InputError, cut, listed, unknown_name
+from kinetree.errors import FileError, InputError, cut, listed, must_be, unknown_name
 from kinetree.formats.regular_file import read_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
@@ -128,7 +128,7 @@ def _numbers(words: list[str], count: int, where: str) -> list[float]:
     except ValueError as reason:
         raise FileError(f"{where}: must be numbers: {reason}") from None
     if not np.isfinite(found).all():
-        raise FileError(f"{where}: numbers must be finite, got {cut(' '.join(words))}")
+        raise FileError(must_be(f"{where}: numbers", "finite", cut(" ".join(words)), ""))
     return found
 
 

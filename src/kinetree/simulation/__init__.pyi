@@ -14,8 +14,11 @@ from .settings import Trigger as Trigger
 from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator
 from .step_derivatives import StepDerivatives as StepDerivatives
+from .step_derivatives import StepSlopes as StepSlopes
 from .step_pairs import BodyPair as BodyPair
 from .step_pairs import body_pairs as body_pairs
+from .step_rollout import RolloutGradient as RolloutGradient
+from .step_rollout import StepRollout as StepRollout
 from .stepper import StepAudit as StepAudit
 from .stepper import StepContact as StepContact
 from .warned import AccuracyWarning as AccuracyWarning

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, vector
+from kinetree.algebra.arrays import Array, positive, vector
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.errors import InputError, SimulationError
@@ -28,10 +28,11 @@ from kinetree.simulation.settings import (
     Method,
     Settings,
     Stops,
-    positive,
 )
 from kinetree.simulation.simulate import checked_start
 from kinetree.simulation.step_check import check_step
+from kinetree.simulation.step_record import STEP, driven
+from kinetree.simulation.stepper import Stepper
 from kinetree.simulation.stiffness import chosen_method
 from kinetree.simulation.system import Observation
 from kinetree.simulation.torque import check_beginning
@@ -61,9 +62,11 @@ class LiveSimulation:
     """A simulation that is advanced step by step and can be pulled at; see :func:`kinetree.simulate`.
 
     ``t`` (s), ``q`` and ``qd`` (n_dof,) are the present state. Time, controllers with a memory and Euler
-    sequences go on from call to call. ``pull`` ties a damped spring to a point of a body, f = k (target - x)
-    - c v, held for 1/240 s at a time; ``release`` takes it away. ``messages`` say whether a fixed step is too
-    long. No audit: what is to be trusted is simulated by :func:`kinetree.simulate`.
+    sequences go on from call to call. ``pull`` ties a damped spring to a point of a body, f = k (target -
+    x) - c v, held for 1/240 s at a time; ``release`` takes it away. ``messages`` say whether a fixed step
+    is too long. On ground with rigid contact it takes whole steps of 2 ms (:class:`kinetree.Stepper`), at
+    joint limits of the mechanism's own; method, tolerances and stops do not count then. No audit: what is
+    to be trusted is simulated by :func:`kinetree.simulate`.
 
     >>> import kinetree as kt
     >>> live = kt.simulation.LiveSimulation(kt.zoo.two_link(), [0.3, 0.2])
@@ -91,6 +94,11 @@ class LiveSimulation:
     ) -> None:
         expect_mechanism(mechanism)
         self.mechanism = mechanism
+        self._stepper: Stepper | None = None
+        self._torque: Array | None = None
+        if ground is not None and ground.contact == "rigid":
+            self._torque, driver = driven(mechanism, (torque, controller))
+            self._stepper = Stepper(mechanism, STEP, ground=ground, controller=driver)
         settings = Settings(
             method=method, rtol=rtol, atol=atol, step=step, stops=stops, loads=(self._none(),)
         )
@@ -126,6 +134,13 @@ class LiveSimulation:
         law, options = self._scenario.law, self._scenario.options
         check_beginning(law, *self._start)
         self._scenario.check_start(*self._start)
+        if self._stepper is not None:
+            self._stepper.reset(*self._start)
+            self.messages: tuple[str, ...] = ()
+            self.method, self.t = "steps", 0.0
+            self.release()
+            self.q, self.qd = self._stepper.q.copy(), self._stepper.qd.copy()
+            return
         self._charts = Charts(self._scenario)
         self._y = self._charts.begin(*self._start)
         self._charts.system.close_loops(self._y)
@@ -211,9 +226,25 @@ class LiveSimulation:
         end = self.t + positive(duration, "duration", "s")
         if duration > LONGEST:
             raise InputError(f"one advance goes on for at most {LONGEST:g} s, got {duration:g} s")
+        while self._stepper is not None and self.t < end - DONE:
+            self._take_steps(self._stepper, end)
         while self.t < end - DONE:
             self._act()
             self._go_on(end if self.pulled is None else min(end, self.t + HOLD))
+
+    def _take_steps(self, stepper: Stepper, end: float) -> None:
+        """Whole steps up to an end, or as long as the spring's present force is held."""
+        count = max(1, int(np.ceil((end - self.t) / stepper.dt - DONE / stepper.dt)))
+        torque = self._torque
+        if self.pulled is not None:
+            count = min(count, max(1, round(HOLD / stepper.dt)))
+            J = jacobian(self.mechanism, self.q, self.pulled.body, self.pulled.point)[:3]
+            torque = J.T @ self.force + (0.0 if torque is None else torque)
+        stepper.step(torque, times=count)
+        self.t, self.q, self.qd = float(stepper.time), stepper.q.copy(), stepper.qd.copy()
+        failures = stepper.audit().failures
+        if failures:
+            raise SimulationError(f"the simulation stopped at t = {self.t:g} s: {failures[0]}")
 
     def _go_on(self, until: float) -> None:
         charts, options, breaks = self._charts, self._scenario.options, self._scenario.breaks
@@ -232,6 +263,8 @@ class LiveSimulation:
 
     def observe(self) -> Observation:
         """Torques, accelerations and contact in the present state, in the coordinates in use."""
+        if self._stepper is not None:
+            raise InputError("observe is for ground with contact='soil'; steps show contact_forces")
         return self._charts.system.observe(np.array([self.t]), self._y[None], present=True)
 
     @property
@@ -244,6 +277,9 @@ class LiveSimulation:
         >>> len(live.contact_forces)
         12
         """
+        if self._stepper is not None:
+            contact = self._stepper.contact
+            return {name: force.copy() for name, force in zip(contact.names, contact.force, strict=True)}
         rows = self.observe().contact[0, 0]
         names = self._charts.home.contact_names
         return {name: row[:3].copy() for name, row in zip(names, rows, strict=True)}

@@ -106,19 +106,22 @@ class Doors:
             found[:, _axes(ball)] = np.einsum("kji,kj->ki", E, moments[:, _axes(ball)])
         return found
 
-    def pull_by_target(self, x: Array, target: Array, gains: Array) -> Array:
-        """How torques of servos with gains (k, n) change with their targets (k, n, n).
+    def by_target(self, by_torque: Array, servos: tuple[Array, Array, Array]) -> Array:
+        """Derivatives (k, ..., n) by targets of servos from those by their torques.
 
-        Those of balls turn about the axes of the body that they ask for.
+        servos: coordinates (k, nq), targets and gains of position (k, n). Targets of balls turn about the
+        axes of the body that they ask for.
         """
-        n = self.tables.tree.n
-        found = np.zeros((len(x), n, n))
-        found[:, range(n), range(n)] = gains
+        x, target, gains = servos
+        between = (slice(None), *[None] * (by_torque.ndim - 2))
+        found: Array = by_torque * gains[between]
         for ball in self.balls:
-            half = 0.5 * turn_to(x[:, _quaternion(ball)], target[:, _axes(ball)])
-            w = np.sqrt(np.maximum(1.0 - (half**2).sum(axis=1), 0.0))
-            turn = w[:, None, None] * np.eye(3) + np.cross(half[:, None, :], np.eye(3)).transpose(0, 2, 1)
-            found[:, _axes(ball), _axes(ball)] = gains[:, _axes(ball), None] * turn
+            if gains[:, _axes(ball)].any():
+                half = 0.5 * turn_to(x[:, _quaternion(ball)], target[:, _axes(ball)])
+                w = np.sqrt(np.maximum(1.0 - (half**2).sum(axis=1), 0.0))
+                turn = w[:, None, None] * np.eye(3) + np.cross(half[:, None, :], np.eye(3)).transpose(0, 2, 1)
+                part = found[..., _axes(ball)]
+                found[..., _axes(ball)] = np.einsum("k...i,kij->k...j", part, turn)
         return found
 
     def pull(self, x: Array, v: Array, target: Array, gains: Array) -> Array:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array
 from kinetree.simulation.compiled.step_memory import CAUSE, RESIDUAL, SOLVED
-from kinetree.simulation.step_coordinates import turned
+from kinetree.simulation.step_coordinates import Doors, turned
 from kinetree.simulation.step_tables import StepTables
 
+Servos = tuple[Array, Array, Array]  # coordinates at mid step, targets, gains of position
 SURE = 1e-6  # m/s: what is nearer to another state of contact has derivatives that depend on the direction
 
 
@@ -41,22 +43,76 @@ class StepDerivatives:
     by_torque: Array
     margin: Array
     smooth: NDArray[np.bool_]
-    pull_by_target: Array  # (..., n, n): how torques of servos change with their targets
+    _by_target: Callable[[], Array]
 
-    @property
+    @cached_property
     def by_target(self) -> Array:
         """By targets of servos (..., 2 n, n)."""
-        found: Array = self.by_torque @ self.pull_by_target
-        return found
+        return self._by_target()
 
     def one(self) -> StepDerivatives:
         """Those of the first state, without a batch axis."""
-        parts = (self.by_state, self.by_torque, self.margin, self.smooth, self.pull_by_target)
-        return StepDerivatives(*(part[0] for part in parts))
+        return StepDerivatives(
+            self.by_state[0], self.by_torque[0], self.margin[0], self.smooth[0], lambda: self._by_target()[0]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StepSlopes:
+    """Slopes of a function of the state after a step, by the state before it and what drives it.
+
+    ``by_state`` (..., 2 n), ``by_torque`` and ``by_target`` (..., n); ``margin`` and ``smooth`` as in
+    :class:`StepDerivatives`.
+
+    >>> import kinetree as kt
+    >>> arm = kt.Stepper(kt.zoo.two_link(), 0.001)
+    >>> arm.pull_back([1.0, 0.0, 0.0, 0.0]).by_state.shape
+    (4,)
+    """
+
+    by_state: Array
+    by_torque: Array
+    by_target: Array
+    margin: Array
+    smooth: NDArray[np.bool_]
+
+    def one(self) -> StepSlopes:
+        """Those of the first state, without a batch axis."""
+        parts = (self.by_state, self.by_torque, self.by_target, self.margin, self.smooth)
+        return StepSlopes(*(part[0] for part in parts))
+
+
+def on_axes(tables: StepTables, slopes: Array) -> Array:
+    """Slopes by states of all axes (..., 2 n) from those by states of the coordinates."""
+    coupling, n = tables.tree.coupling, tables.tree.n
+    if coupling is None:
+        return slopes
+    found = np.zeros((*slopes.shape[:-1], 2 * n))
+    found[..., np.concatenate([coupling.own_axes, n + coupling.own_axes])] = slopes
+    return found
+
+
+def read_slopes(
+    tables: StepTables, doors: Doors, found: Sequence[Array], audit: Array, servos: Servos
+) -> StepSlopes:
+    """Margins, slopes given by the state after a step, and those before it (k, ...), as users see them."""
+    n = tables.tree.n
+    near, given, slopes = found[0][:, 0], found[1], found[2]
+    still = audit[:, CAUSE] != 0.0
+    if still.any():
+        slopes[still, : 2 * n], slopes[still, 2 * n :] = given[still], 0.0
+    margin = np.where(still | (audit[:, RESIDUAL] > SOLVED), 0.0, near)
+    by_state, by_torque = slopes[:, : 2 * n], slopes[:, 2 * n :]
+    by_target = doors.by_target(by_torque, servos)
+    coupling = tables.tree.coupling
+    if coupling is not None:
+        by_q, by_v, by_target = (x @ coupling.matrix for x in (by_state[:, :n], by_state[:, n:], by_target))
+        by_state, by_torque = np.concatenate([by_q, by_v], axis=1), by_torque[:, coupling.own_axes]
+    return StepSlopes(by_state, by_torque, by_target, margin, margin > SURE)
 
 
 def read_derivatives(
-    tables: StepTables, found: Sequence[Array], audit: Array, pull: Array
+    tables: StepTables, doors: Doors, found: Sequence[Array], audit: Array, servos: Servos
 ) -> StepDerivatives:
     """Margins and derivatives by states and torques of all axes (k, ...) as users see them."""
     n, count = tables.tree.n, len(audit)
@@ -66,15 +122,22 @@ def read_derivatives(
     if still.any():
         by_state[still], by_torque[still] = np.eye(2 * n), 0.0
     margin = np.where(still | (audit[:, RESIDUAL] > SOLVED), 0.0, near)
-    coupling = tables.tree.coupling
-    if coupling is not None:
-        own, none = coupling.own_axes, np.zeros_like(coupling.matrix)
-        spread = np.block([[coupling.matrix, none], [none, coupling.matrix]])
-        rows = np.concatenate([own, n + own])
-        by_state = by_state[:, rows] @ spread
-        by_torque = np.ascontiguousarray(by_torque[:, rows][:, :, own])
-        pull = pull[:, own] @ coupling.matrix
-    return StepDerivatives(by_state, by_torque, margin, margin > SURE, pull)
+    coupling, of_axes = tables.tree.coupling, by_torque
+    if coupling is None:
+        return StepDerivatives(
+            by_state, by_torque, margin, margin > SURE, lambda: doors.by_target(of_axes, servos)
+        )
+    own, none = coupling.own_axes, np.zeros_like(coupling.matrix)
+    spread = np.block([[coupling.matrix, none], [none, coupling.matrix]])
+    rows = np.concatenate([own, n + own])
+    of_axes = by_torque[:, rows]
+    return StepDerivatives(
+        by_state[:, rows] @ spread,
+        np.ascontiguousarray(of_axes[:, :, own]),
+        margin,
+        margin > SURE,
+        lambda: doors.by_target(of_axes, servos) @ coupling.matrix,
+    )
 
 
 def first_half(tables: StepTables, x: Array, v: Array) -> Array:

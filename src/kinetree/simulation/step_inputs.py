@@ -92,21 +92,31 @@ def check_saved(tables: StepTables, saved: Array) -> None:
                 f"saved must be states of this mechanism: a quaternion of joint '{ball.name}' has length "
                 f"{size[np.argmax(np.abs(size - 1.0))]:.6g}"
             )
-    good = (audit[:, TIME] >= 0.0) & (audit[:, STEPS] >= 0.0) & np.isin(audit[:, CAUSE], list(CAUSES))
+    good = (
+        (saved[:, -1] >= 0.0)
+        & (audit[:, TIME] >= 0.0)
+        & (audit[:, STEPS] >= 0.0)
+        & np.isin(audit[:, CAUSE], list(CAUSES))
+    )
     if not good.all():
         raise InputError(f"saved must be what save() gave, row {int(np.argmin(good))} is not")
 
 
-def check_differentiable(tables: StepTables, law: StepLaw) -> None:
-    """Refuse what has no derivatives yet, before any work."""
+def check_differentiable(tables: StepTables, law: StepLaw, turns: bool) -> None:
+    """Refuse what has no derivatives yet, before any work; ``turns``: torques about angles of balls."""
+    if turns:
+        raise InputError(
+            "derivatives of steps need torques of free and ball joints about the axes of their bodies; give "
+            "coordinates='quaternion' to the Stepper"
+        )
     if tables.ground is not None and tables.ground.terrain is not None:
-        raise InputError("step_derivatives needs level or sloping ground, not a height field")
+        raise InputError("derivatives of steps need level or sloping ground, not a height field")
     if len(tables.pair_table.names):
-        raise InputError("step_derivatives does not support contact between bodies; leave pairs out")
+        raise InputError("derivatives of steps do not support contact between bodies; leave pairs out")
     if law.acts and law.motion is None:
         raise InputError(
-            "step_derivatives does not know how a controller's torques depend on the state; call it with "
-            "torque=, on a Stepper without controller"
+            "derivatives of steps do not know how a controller's torques depend on the state; give "
+            "torque= to a Stepper without controller"
         )
 
 

@@ -31,8 +31,16 @@ from kinetree.simulation.compiled.step_memory import (
     WORST,
 )
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.masses import read_masses
 from kinetree.simulation.step_coordinates import FAR, Doors
-from kinetree.simulation.step_derivatives import StepDerivatives, first_half, read_derivatives
+from kinetree.simulation.step_derivatives import (
+    StepDerivatives,
+    StepSlopes,
+    first_half,
+    on_axes,
+    read_derivatives,
+    read_slopes,
+)
 from kinetree.simulation.step_inputs import (
     CAUSES,
     check_differentiable,
@@ -48,6 +56,7 @@ from kinetree.simulation.step_inputs import (
 )
 from kinetree.simulation.step_law import StepLaw
 from kinetree.simulation.step_pairs import BodyPair
+from kinetree.simulation.step_rollout import StepRollout
 from kinetree.simulation.step_tables import StepTables
 from kinetree.state import Coordinates, coordinates
 
@@ -175,6 +184,7 @@ class Stepper:
         self._torque, self._target = np.zeros((rows, n)), np.zeros((rows, n))
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._friction[:count, 0] = factors(friction, count)
+        self._inertia = np.zeros((rows, 1))  # of the bodies on all axes, where masses differ
         self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
         self._slopes: Ranges | None = None
         self._angles = np.zeros((count, n))  # coordinates of all axes near which those shown are
@@ -189,7 +199,9 @@ class Stepper:
             raise InputError("give either kp and kd or a controller with gains, not both")
         self._set_gains(*((kp, kd) if servo is None else servo))
         self._follows = bool(tables.balls) and (coordinates == "mechanism" or self._law.acts)
-        self._kept = self._state, self._target, self._torque, self._given, self._held, self._angles
+        self._kept = (
+            self._state, self._target, self._torque, self._given, self._held, self._angles, self._friction
+        )  # fmt: skip
         self._balls: list[tuple[Array, Array]] | None = None  # of one state: quaternions, where they were
         if count == 1:
             self._balls = [
@@ -232,14 +244,18 @@ class Stepper:
         friction[: len(rows)] = self._friction[rows]
         gains, none = np.zeros((len(block), 2 * v.shape[1])), np.zeros((len(block), v.shape[1]))
         gains[: len(rows)] = self._gains[rows]
-        self._ranges.fill((block, none, none, gains, friction), len(block), block.size, self.threads, (0,))
+        bodies = np.tile(self._inertia[:1], (len(block), 1))
+        bodies[: len(rows)] = self._inertia[rows]
+        arrays = block, none, none, gains, friction, bodies
+        self._ranges.fill(arrays, len(block), block.size, self.threads, (0,))
         cause = block[: len(rows), parts["state_audit"].start + CAUSE]
         if check:
             self._check_inertia(cause, rows)
             self._check_depth(block[: len(rows), parts["state_gap"]], rows)
         cause[:] = 0.0
         target = self._doors.targets_of(x) if aim is None else self._doors.targets(self._on_axes(aim))
-        kept: tuple[Array | float, ...] = block[: len(rows)], target, 0.0, 0.0, 0.0, angles
+        own = block[: len(rows)], target, 0.0, 0.0, 0.0, angles, self._friction[rows]
+        kept: tuple[Array | float, ...] = own
         for memory, part in zip(self._kept, kept, strict=True):
             memory[rows] = part
         self._mark(rows)
@@ -269,7 +285,10 @@ class Stepper:
         )
 
     def save(self) -> Array:
-        """The states as numbers, with all that steps remember: `restore` brings them back bit for bit."""
+        """The states as numbers, with all that steps remember and the factors of friction.
+
+        `restore` brings them back bit for bit.
+        """
         return np.concatenate([memory[: self.batch or 1] for memory in self._kept], axis=1)
 
     def restore(self, saved: ArrayLike, where: ArrayLike | None = None) -> None:
@@ -284,6 +303,11 @@ class Stepper:
                 f"{(count, int(ends[-1]))}, got shape {array.shape}"
             )
         check_saved(self._tables, array[rows])
+        self._bring_back(array, rows)
+
+    def _bring_back(self, array: Array, rows: NDArray[np.intp]) -> None:
+        """Rows of what `save` gave."""
+        ends = np.cumsum([memory.shape[1] for memory in self._kept])
         for memory, part in zip(self._kept, np.split(array[rows], ends[:-1], axis=1), strict=True):
             memory[rows] = part
         self._mark(rows)
@@ -374,28 +398,89 @@ class Stepper:
         They are those of the step's equations with the contacts that touch, stick and slide in it (implicit
         function theorem), not of differences. Contacts with level or sloping ground, regions included.
         """
-        check_differentiable(self._tables, self._law)
+        self._drive(torque, target)
         count, tables = self.batch or 1, self._tables
-        tau = self._none if torque is None else self._per_state(torque, "torque", count)
-        aim = None if target is None else self._per_state(target, "target", count)
-        n, rows, parts = tables.tree.n, len(self._state), tables.parts
+        n, rows = tables.tree.n, len(self._state)
         check_room((rows, 6 * n * n), what=f"derivatives of {rows} states")
+        found, servos = (
+            (np.zeros((rows, 1)), np.empty((rows, 4 * n * n)), np.empty((rows, 2 * n * n))),
+            self._servos_at_mid(),
+        )
+        self._run_slopes(found, 0)
+        shown = [part[:count] for part in found]
+        slopes = read_derivatives(tables, self._doors, shown, self._audit[:count], servos)
+        return slopes if self.batch is not None else slopes.one()
+
+    def pull_back(
+        self, slopes: ArrayLike, torque: Coordinates | None = None, *, target: Coordinates | None = None
+    ) -> StepSlopes:
+        """Advance all states by one step, and answer slopes of a function of the state after it.
+
+        slopes: (batch, 2 n_dof), the derivatives of the function by the positions and the rates after the
+        step, along rates as in :class:`kinetree.simulation.StepDerivatives`. Those by the state before it, by
+        torques and by targets follow at a fraction of the price of `step_derivatives`.
+
+        >>> import kinetree as kt
+        >>> arm = kt.Stepper(kt.zoo.two_link(), 0.001)
+        >>> arm.pull_back([0.0, 1.0, 0.0, 0.0]).by_torque.shape
+        (2,)
+        """
+        count, tables = self.batch or 1, self._tables
+        given = fitting(slopes, "slopes", 2 * self.mechanism.n_dof, count)
+        self._drive(torque, target)
+        n, rows = tables.tree.n, len(self._state)
+        seeds, servos = np.zeros((rows, 2 * n)), self._servos_at_mid()
+        seeds[:count] = on_axes(tables, given)
+        found = np.zeros((rows, 1)), seeds, np.zeros((rows, 3 * n))
+        self._run_slopes(found, 1)
+        shown = [part[:count] for part in found]
+        answer = read_slopes(tables, self._doors, shown, self._audit[:count], servos)
+        return answer if self.batch is not None else answer.one()
+
+    def rollout(self, torque: ArrayLike, *, target: ArrayLike | None = None, times: int = 1) -> StepRollout:
+        """Steps under torques (K, n_dof) or (K, batch, n_dof), each for ``times`` steps, and their gradient.
+
+        target: of the servos, one for each or one for all. States after each are kept, and
+        :meth:`kinetree.simulation.StepRollout.gradient` goes back through all steps.
+
+        >>> import numpy as np
+        >>> import kinetree as kt
+        >>> arm = kt.Stepper(kt.zoo.two_link(), 0.001)
+        >>> run = arm.rollout(np.ones((50, 2)))
+        >>> run.gradient([1.0, 0.0, 0.0, 0.0]).by_torque.shape
+        (50, 2)
+        """
+        return StepRollout(self, torque, target, times)
+
+    def _drive(self, torque: Coordinates | None, target: Coordinates | None) -> None:
+        """Torques and targets of a step that is differentiated."""
+        count = self.batch or 1
+        tau = self._none if torque is None else self._per_state(torque, "torque", count)
+        check_differentiable(self._tables, self._law, self._turns(tau))
+        aim = None if target is None else self._per_state(target, "target", count)
         if aim is not None:
             self._set_target(aim)
         if self._law.motion is not None:
             self._ask_law(tau)
         else:
             self._set_torque(tau)
-        mid = first_half(tables, self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]])
-        found = np.zeros((rows, 1)), np.empty((rows, 4 * n * n)), np.empty((rows, 2 * n * n))
+
+    def _servos_at_mid(self) -> tuple[Array, Array, Array]:
+        """Coordinates at the middle of the next step, targets and gains of position (batch, ...)."""
+        count, parts, n = self.batch or 1, self._tables.parts, self._tables.tree.n
+        x, v = self._state[:count, parts["state_q"]], self._state[:count, parts["state_v"]]
+        return first_half(self._tables, x, v), self._target[:count].copy(), self._gains[:count, :n]
+
+    def _run_slopes(self, found: tuple[Array, ...], backward: int) -> None:
+        """One step with its derivatives, or backward: with slopes by what comes before it."""
+        tables, rows = self._tables, len(self._state)
         if self._slopes is None:
             self._slopes = Ranges(step_derivatives(), np.zeros(1), lambda: tables.memory(slopes=True), LANES)
-        arrays = self._state, self._torque, self._target, self._gains, self._friction, *found
-        self._slopes.fill(arrays, rows, 6 * n * n * rows, self.threads, (0, 0, 0))
+        given = self._state, self._torque, self._target, self._gains, self._friction, self._inertia
+        arrays = (*given, *found)
+        numbers_moved = rows * (found[1].shape[1] + found[2].shape[1] + self._state.shape[1])
+        self._slopes.fill(arrays, rows, numbers_moved, self.threads, (backward, 0, 0))
         self._moved()
-        pull = self._doors.pull_by_target(mid, self._target[:count], self._gains[:count, :n])
-        slopes = read_derivatives(tables, [part[:count] for part in found], self._audit[:count], pull)
-        return slopes if self.batch is not None else slopes.one()
 
     # ---- what is seen ----------------------------------------------------------------------------------
     @property
@@ -505,6 +590,46 @@ class Stepper:
         chosen, count = self._mask(where), self.batch or 1
         self._friction[np.flatnonzero(chosen), 0] = np.broadcast_to(factors(friction, count), count)[chosen]
 
+    @property
+    def turning(self) -> tuple[str, ...]:
+        """Names of the free and ball joints that are quaternions inside."""
+        return tuple(ball.name for ball in self._tables.balls)
+
+    @property
+    def position_parts(self) -> list[tuple[int, int]]:
+        """Where in ``q`` each coordinate or quaternion begins, and how many numbers it has."""
+        turning = {ball.at for ball in self._tables.balls} if self.coordinates == "quaternion" else set()
+        found, at = [], 0
+        while at < len(self.coordinate_names):
+            found.append((at, 4 if at in turning else 1))
+            at += found[-1][1]
+        return found
+
+    def set_masses(self, masses: ArrayLike, where: ArrayLike | None = None) -> None:
+        """Masses of the bodies (kg), (n_bodies,) for all or (batch, n_bodies), of all states or of a mask.
+
+        Moments of inertia scale with them. They stay until others are set, and are not among what `save`
+        gives.
+
+        >>> import numpy as np
+        >>> import kinetree as kt
+        >>> arms = kt.Stepper(kt.zoo.two_link(), batch=2)
+        >>> usual = arms.mechanism.tree.body_mass
+        >>> arms.set_masses(np.outer([1.0, 2.0], usual))
+        """
+        chosen, count, tables = self._mask(where), self.batch or 1, self._tables
+        given = numbers(masses, "masses")
+        if given.ndim == 1:
+            given = np.tile(given, (count, 1))
+        found = read_masses(self.mechanism, given, count).inertia(np.arange(count)).reshape(count, -1)
+        if not tables.varied:
+            rows = len(self._state)
+            self._inertia = np.tile(tables.inertia.reshape(1, -1), (rows, 1))
+            tables.varied = True
+            self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
+            self._slopes = None
+        self._inertia[np.flatnonzero(chosen)] = found[chosen]
+
     # ---- helpers ---------------------------------------------------------------------------------------
     def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
         if self.coordinates == "mechanism":
@@ -520,7 +645,7 @@ class Stepper:
         return tuple(names)
 
     def _run(self, times: int) -> None:
-        arrays = self._state, self._torque, self._target, self._gains, self._friction
+        arrays = self._state, self._torque, self._target, self._gains, self._friction, self._inertia
         numbers_moved = self._state.size * max(times, 1)
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
         self._moved()

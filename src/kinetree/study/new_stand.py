@@ -19,6 +19,7 @@ from kinetree.errors import InputError, KinetreeError
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.standing import standing
+from kinetree.simulation.step_inputs import check_supported
 from kinetree.state import independent_axes
 from kinetree.study.new_lines import stop_lines
 from kinetree.study.new_walk import FIRM, NO_OPTIONS, described, mechanism_lines, two_digits
@@ -64,11 +65,7 @@ def standing_lines(
         'kind = "pd"  # pulls the joints to the posture; nothing holds the trunk but the legs',
         *_gains(mechanism, walker, q, STRONG * weight * walker.leg),
         "",
-        "[ground]",
-        f"stiffness = {two_digits(FIRM * weight / walker.leg)}  # N/m",
-        "friction = 0.7",
-        "",
-        *stop_lines(mechanism),
+        *_ground_lines(mechanism, f"{two_digits(FIRM * weight / walker.leg)}"),
         "[trajectory]",
         'kind = "hold"',
         "[trajectory.start]  # rad, m; joints that are not named are at 0",
@@ -83,6 +80,21 @@ def standing_lines(
         "",
         "[plot]",
         'variables = ["q", "tau", "ground_force"]',
+    ]
+
+
+def _ground_lines(mechanism: Mechanism, stiffness: str) -> list[str]:
+    """Rigid ground, on which feet stick and joints stop at their limits, where steps know the mechanism."""
+    try:
+        check_supported(mechanism)
+    except KinetreeError:
+        soil = ["[ground]", f"stiffness = {stiffness}  # N/m", "friction = 0.7", ""]
+        return [*soil, *stop_lines(mechanism)]
+    return [
+        "[ground]",
+        'contact = "rigid"  # feet do not creep, joints stop at their limits; "soil": springs and dampers',
+        "friction = 0.7",
+        "",
     ]
 
 

@@ -79,9 +79,11 @@ def _simulation_pieces() -> Iterator[Piece]:
         forces,
         jacobian,
         law,
+        made_rates,
         observe,
         rates,
         sample,
+        step_derivatives,
         step_states,
         switch,
     )
@@ -96,6 +98,7 @@ def _simulation_pieces() -> Iterator[Piece]:
             each = "" if models == 1 else ", each with its masses"
             yield f"simulations, {many}{each}", partial(rates, lanes, models)
             yield f"sampled control, {many}{each}", partial(sample, lanes, models)
+        yield f"simulations of specialized mechanisms, {many}", partial(made_rates, lanes)
         yield f"ground and loads, {many}", partial(forces, lanes)
         yield f"laws, {many}", partial(law, lanes)
         yield f"mimic joints, {many}", partial(coupled_motion, lanes)
@@ -112,6 +115,7 @@ def _simulation_pieces() -> Iterator[Piece]:
     yield "motion of prescribed joints", prescribed_motion
     yield "forces in simulations", observe
     yield "steps with rigid contact", step_states
+    yield "derivatives of steps", step_derivatives
     for name in STAGES:
         yield f"integration by {name}", partial(advancing, name)
         yield f"integration by {name}, with events", partial(advancing, name, watched=True)

@@ -1,7 +1,8 @@
-"""Lengths of muscles as polynomials of joint angles, fitted to exact lengths and moment arms, with their errors.
+"""Lengths of muscles as polynomials of joint angles, fitted to exact lengths and arms, with their errors.
 
-Paths around wraps and over conditional points have kinks, where predictions would need derivatives. A polynomial
-has all derivatives; moment arms are -dl/dq of the same polynomial, so that power is balanced exactly.
+Paths around wraps and over conditional points have kinks, where predictions would need derivatives. A
+polynomial has all derivatives; moment arms are -dl/dq of the same polynomial, so that power is balanced
+exactly.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class LengthPolynomials:
 def length_polynomials(
     mechanism: Mechanism, joints: Sequence[str], ranges: Sequence[tuple[float, float]]
 ) -> LengthPolynomials:
-    """Fit the lengths of all muscles over joints within ranges; made once for each, and kept with the tree."""
+    """The lengths of all muscles fitted over joints within ranges; made once, and kept with the tree."""
     key = (length_polynomials, tuple(joints), tuple(map(tuple, ranges)))
     values = mechanism.tree.kept.values
     if key not in values:  # type: ignore[comparison-overlap]
@@ -72,7 +73,10 @@ def _fitted(
     low, high = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
     q[:, columns] = low + (high - low) * rng.random((len(q), len(columns)))
     found = path_geometry(mechanism, q)
-    rows = [_one(q[:, columns], found.length[:, i], found.slope[:, i][:, columns]) for i in range(found.length.shape[1])]
+    rows = [
+        _one(q[:, columns], found.length[:, i], found.slope[:, i][:, columns])
+        for i in range(found.length.shape[1])
+    ]
     k, most = len(rows), max(len(row[1]) for row in rows)
     widest = max(1, *(len(row[0]) for row in rows))
     exponents, span = np.zeros((k, most, widest), dtype=np.int64), np.zeros((k, widest), dtype=np.int64)

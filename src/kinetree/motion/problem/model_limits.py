@@ -54,7 +54,7 @@ def wanted_kinds(limits: Limits) -> tuple[str, ...] | None:
     chosen = [limits] if isinstance(limits, str) else list(limits) if np.iterable(limits) else [limits]
     for name in chosen:
         if name not in names:
-            raise InputError(f"limits: {unknown_name('kind of limits', name, (MODEL, NONE, *names))}")
+            raise InputError(unknown_name("kind of limits", name, (MODEL, NONE, *names)).after("limits: "))
     return tuple(chosen)
 
 

@@ -185,7 +185,9 @@ def has_blocks(program: Program) -> bool:
         type(x.sampled.function) is TorqueSum and _is_diagonal(x.sampled.function) for x in program.changes
     )
     some = any(is_linear_in_torques(block) for block in program.blocks)
-    known = all(isinstance(x.function, TorqueEnergy | TorqueValue | MotionSquares) for _, x in program.integrands)
+    known = all(
+        isinstance(x.function, TorqueEnergy | TorqueValue | MotionSquares) for _, x in program.integrands
+    )
     open_tree = program.setting.profiles.closure is None
     return open_tree and not program.timed and program.n > 0 and some and changes and known
 

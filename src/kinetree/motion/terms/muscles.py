@@ -12,16 +12,23 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.declare import Parameter, declare
-from kinetree.dynamics.muscles.polynomials import WIDE, LengthPolynomials, length_polynomials
-from kinetree.errors import InputError, unknown_name
-from kinetree.model.mechanism import Mechanism
-from kinetree.motion.compiled.muscles import (
+from kinetree.dynamics.muscles.machine.least_cost import (
     MOST_COORDINATES,
     MOST_DEGREE,
     compiled,
     cost_bends,
     least_costs,
 )
+from kinetree.dynamics.muscles.paths import path_geometry
+from kinetree.dynamics.muscles.polynomials import (
+    LEAST_ARM,
+    SEED,
+    WIDE,
+    LengthPolynomials,
+    length_polynomials,
+)
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.profile import PAIRS, RATES
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
@@ -29,6 +36,7 @@ from kinetree.motion.terms.contract import Objective
 from kinetree.motion.terms.functions import TorqueValue
 
 TOLERANCE = 1e-10  # of the largest torque, or N m: where sharing ends
+POSES = 60  # at which the joints that muscles span are found
 ABOVE = 10.0  # what an activation beyond 1 costs: half of this times its square
 Ranges = Mapping[str, Sequence[float]] | None
 
@@ -55,7 +63,9 @@ class MuscleTable:
         """What sharing minimizes."""
         return self.weight, self.exponent, self.smoothing, ABOVE, self.compliance
 
-    def shared(self, q: Array, qd: Array, tau: Array, start: Array | None = None) -> tuple[Array, Array, Array]:
+    def shared(
+        self, q: Array, qd: Array, tau: Array, start: Array | None = None
+    ) -> tuple[Array, Array, Array]:
         """Prices (m, n), activations (m, k) and least costs (m,) of samples."""
         m, n = q.shape
         k, width = len(self.weight), self.lengths.span.shape[1]
@@ -63,18 +73,22 @@ class MuscleTable:
         a, value = np.empty((m, k)), np.empty(m)
         compiled(least_costs)(
             q, qd, tau, *self.arguments, *self.cost, TOLERANCE, lam, a, value, _powers(),
-            np.empty(MOST_COORDINATES), np.empty((k, width)), np.empty((n, n)), *(np.empty(n) for _ in range(3)),
+            np.empty(MOST_COORDINATES), np.empty((k, width)), np.empty((n, n)),
+            *(np.empty(n) for _ in range(3)),
         )  # fmt: skip
         return lam, a, value
 
-    def derived(self, q: Array, qd: Array, lam: Array) -> tuple[Array, Array]:
-        """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual by (q, qd, lam), at given tau."""
+    def derived(self, q: Array, qd: Array, lam: Array, second: bool = True) -> tuple[Array, Array]:
+        """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual by (q, qd, lam), at given tau.
+
+        Without ``second`` the Hessians are not filled.
+        """
         m, n = q.shape
-        slope, hess = np.empty((m, 3 * n)), np.empty((m, 3 * n, 3 * n))
+        slope, hess = np.empty((m, 3 * n)), np.empty((m if second else 0, 3 * n, 3 * n))
         c = MOST_COORDINATES
         compiled(cost_bends)(
-            q, qd, lam, *self.arguments, *self.cost, _powers(), np.empty(c), np.empty((c, c)),
-            np.empty((c, c, c)), np.empty((4, 3 * c)), slope, hess,
+            q, qd, lam, *self.arguments, *self.cost, int(second), _powers(), np.empty(c), np.empty((c, c)),
+            np.empty((c, c, c)), np.empty((4 + 2 * c, 3 * c)), slope, hess,
         )  # fmt: skip
         return slope, hess
 
@@ -89,11 +103,11 @@ class MuscleCost(Objective):
 
     At each instant min sum_i w_i a_i^p / p with sum_i F_i r_ij a_i + e_j = tau_j, over activations a, with
     e_j^2 / reserve^2 and a smooth floor -smoothing ln a and ceiling a = 1, w_i = 1, or with ``by_volume`` the
-    share of the muscle's volume, of mean 1. Its derivatives are exact, the further unknowns of the problem none:
+    share of the muscle's volume, of mean 1. Its derivatives are exact, and there are no further unknowns:
     sharing has a dual with one unknown a joint, which is solved in each sample. Lengths of muscles are
-    polynomials of joint angles, fitted within ``ranges`` (default the limits of the joints); tendons are rigid,
-    curves those of De Groote and Fregly (2016). Passive forces of fibers are not counted: passive moments of
-    joints stand for them.
+    polynomials of joint angles, fitted within ``ranges`` (default the limits of the joints). Tendons are
+    rigid, curves those of De Groote and Fregly (2016). Passive forces of fibers are not counted: passive
+    moments of joints stand for them.
 
     >>> (0.5 * MuscleCost()).weight
     0.5
@@ -105,8 +119,12 @@ class MuscleCost(Objective):
     def __init__(
         self,
         exponent: Annotated[float, Parameter("The power p, 2 or more (no unit)", kind="positive")] = 2.0,
-        smoothing: Annotated[float, Parameter("Weight of the floor of activations (no unit)", kind="positive")] = 1e-3,
-        reserve: Annotated[float, Parameter("Torque that muscles lack at a cost of 1", "N m", "positive")] = 1.0,
+        smoothing: Annotated[
+            float, Parameter("Weight of the floor of activations (no unit)", kind="positive")
+        ] = 1e-3,
+        reserve: Annotated[
+            float, Parameter("Torque that muscles lack at a cost of 1", "N m", "positive")
+        ] = 1.0,
         by_volume: Annotated[bool, Parameter("Whether muscles are weighed by volume")] = False,
         ranges: Annotated[
             Ranges, Parameter("Ranges of joints for the fit of lengths (rad, m)", kind="bounds")
@@ -128,7 +146,9 @@ class MuscleCost(Objective):
             raise InputError(f"{self.family}: mechanism '{mechanism.name}' has no muscles")
         for name in self.ranges:
             if name not in mechanism.joint_names:
-                raise InputError(f"{self.family}: ranges: {unknown_name('joint', name, mechanism.joint_names)}")
+                raise InputError(
+                    f"{self.family}: ranges: {unknown_name('joint', name, mechanism.joint_names)}"
+                )
         joints = spanned(mechanism)
         lengths = length_polynomials(mechanism, joints, [self._range(mechanism, name) for name in joints])
         muscles = mechanism.muscles
@@ -178,25 +198,12 @@ class MuscleCost(Objective):
 
 
 def spanned(mechanism: Mechanism) -> list[str]:
-    """The joints that muscles span, by the bodies of their paths, in the order of q."""
-    tree, number = mechanism.tree, {name: k for k, name in enumerate(mechanism.joint_names)}
-    chains: dict[str, set[int]] = {"world": set()}
-    wraps = {wrap.name: wrap.body for wrap in mechanism.wraps}
-    for body in mechanism.body_names:
-        axis, found = int(tree.body_axis[mechanism.body_index(body)]), set()
-        while axis >= 0:
-            found.add(axis)
-            axis = int(tree.parent[axis])
-        chains[body] = found
-    axes: set[int] = set()
-    for muscle in mechanism.muscles:
-        bodies = [*muscle.bodies, *(wraps[use.wrap] for use in muscle.wraps)]
-        axes |= set.union(*(chains[x] for x in bodies)) - set.intersection(*(chains[x] for x in bodies))
-    if tree.coupling is None:
-        names = {tree.axis_names[a] for a in axes}
-    else:
-        names = {mechanism.joint_names[int(tree.coupling.leader[a])] for a in axes}
-    return sorted(names, key=lambda name: number[name])
+    """The joints about which muscles have moment arms at some poses, in the order of q."""
+    low = np.where(np.isfinite(mechanism.lower), mechanism.lower, -WIDE)
+    high = np.where(np.isfinite(mechanism.upper), mechanism.upper, WIDE)
+    q = low + (high - low) * np.random.default_rng(SEED).random((POSES, mechanism.n_dof))
+    arms = np.abs(path_geometry(mechanism, q).slope).max(axis=(0, 1))
+    return [name for name, arm in zip(mechanism.joint_names, arms, strict=True) if arm > LEAST_ARM]
 
 
 class LeastCost(TorqueValue):
@@ -206,7 +213,8 @@ class LeastCost(TorqueValue):
         self.table, self.rows, self.columns = table, rows, columns
         self._key: bytes | None = None
         self._price: Array | None = None
-        self._second: tuple[Array, Array] | None = None
+        self._first: Array | None = None
+        self._second: Array | None = None
 
     def _solved(self, at: At) -> tuple[Array, Array, Array]:
         """q, qd and torques of the joints, for which prices and values are kept."""
@@ -215,16 +223,24 @@ class LeastCost(TorqueValue):
         key = q.tobytes() + qd.tobytes() + tau.tobytes()
         if key != self._key:
             self._price, _, self._value = self.table.shared(q, qd, tau, self._price)
-            self._key, self._second = key, None
+            self._key, self._first, self._second = key, None, None
         return q, qd, tau
 
-    def _derived(self, at: At) -> tuple[Array, Array, Array]:
-        """Prices (m, n), slopes (m, 3 n) and Hessians (m, 3 n, 3 n) of the dual."""
+    def _sloped(self, at: At) -> tuple[Array, Array]:
+        """Prices (m, n) and slopes (m, 3 n) of the dual."""
+        q, qd, _ = self._solved(at)
+        assert self._price is not None
+        if self._first is None:
+            self._first, _ = self.table.derived(q, qd, self._price, second=False)
+        return self._price, self._first
+
+    def _derived(self, at: At) -> tuple[Array, Array]:
+        """Prices (m, n) and Hessians (m, 3 n, 3 n) of the dual."""
         q, qd, _ = self._solved(at)
         assert self._price is not None
         if self._second is None:
-            self._second = self.table.derived(q, qd, self._price)
-        return self._price, *self._second
+            self._first, self._second = self.table.derived(q, qd, self._price)
+        return self._price, self._second
 
     @override
     def values(self, at: At) -> Array:
@@ -235,12 +251,12 @@ class LeastCost(TorqueValue):
     @override
     def pulls(self, at: At) -> Array:
         """The prices of torques."""
-        return self._derived(at)[0]
+        return self._sloped(at)[0]
 
     @override
     def own_slopes(self, at: At) -> Array:
         """Derivatives by q and qd at fixed torques."""
-        price, slope, _ = self._derived(at)
+        price, slope = self._sloped(at)
         m, n = price.shape
         found = np.zeros((m, RATES, 1, at.moving.shape[2]))
         found[:, 0, 0, self.columns] = slope[:, :n]
@@ -250,7 +266,7 @@ class LeastCost(TorqueValue):
     @override
     def root(self, at: At) -> Array:
         """L^-1 of -d2(dual)/dlam2 = L L^T, whose square is the Hessian by torques."""
-        price, _, hess = self._derived(at)
+        price, hess = self._derived(at)
         n = price.shape[1]
         L = np.linalg.cholesky(-hess[:, 2 * n :, 2 * n :])
         return np.linalg.inv(L)
@@ -258,7 +274,7 @@ class LeastCost(TorqueValue):
     @override
     def bend_rest(self, at: At, weight: Array) -> None:
         """All second derivatives but those by torques alone."""
-        price, _, hess = self._derived(at)
+        price, hess = self._derived(at)
         n = price.shape[1]
         at.weigh_torques(self.rows, weight * price)
         by_torque = np.linalg.solve(-hess[:, 2 * n :, 2 * n :], hess[:, 2 * n :, : 2 * n])  # (m, n, 2 n)
@@ -273,9 +289,11 @@ class LeastCost(TorqueValue):
             X = cross[:, a * n : (a + 1) * n]
             for b in range(RATES):
                 block = X @ slopes[:, b][:, self.rows]
+                if a == b:
+                    block = 0.5 * block  # both halves alike: diagonal blocks are symmetric
                 if a <= b:
                     half[:, PAIRS.index((a, b)), self.columns] += block
-                else:
+                if a >= b:
                     half[:, PAIRS.index((b, a)), :, self.columns] += np.swapaxes(block, 0, 1)
         for name, x in at.torque_curves.items():
             full = np.zeros((len(weight), RATES, at.moving.shape[2], x.shape[2]))

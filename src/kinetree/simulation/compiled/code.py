@@ -117,8 +117,9 @@ def step_states() -> Callable[..., bool]:
     """run(unused, memory, begin, end, arrays, times) for states begin..end, both multiples of `LANES`.
 
     ``memory`` is that of `step_memory.STEP`; the arrays are states, torques (batch, n), targets (batch, n),
-    gains (batch, 2 n) and factors of friction (batch, 1). With times = 0 states are looked at:
-    gaps are found, and the cause is the number of an axis that moves no inertia, counted from 1, or 0.
+    gains (batch, 2 n), factors of friction (batch, 1) and, where they differ, masses and moments of the
+    bodies on all axes (batch, 10 n). With times = 0 states are looked at: gaps are
+    found, and the cause is the number of an axis that moves no inertia, counted from 1, or 0.
     """
 
     def make() -> Any:
@@ -131,11 +132,12 @@ def step_states() -> Callable[..., bool]:
 
 @functools.cache
 def step_derivatives() -> Callable[..., bool]:
-    """run(unused, memory, begin, end, arrays, 0) takes one step of states and its derivatives.
+    """run(unused, memory, begin, end, arrays, backward, 0, 0) takes one step of states and its derivatives.
 
     The arrays are those of `step_states`, then how far contacts are from other states (batch, 1), in m/s, and
     derivatives by the state (batch, 2 n, 2 n) and by torques (batch, 2 n, n); ``memory`` has room for them,
-    see `StepTables.memory`.
+    see `StepTables.memory`. With backward = 1 the last two are slopes by the state after the step
+    (batch, 2 n), which are given, and by the state before it and torques (batch, 3 n).
     """
 
     def make() -> Any:

@@ -253,6 +253,55 @@ def along(memory, head, r, g, share):
 
 
 @inline
+def along_three(memory, head, r, c):
+    """Make the columns of axis c in ``column`` obey row r, with its right-hand sides by q, v and torques."""
+    n = head.n[0]
+    kept, test = fields(memory, KEPT, 1, head.kept[0]), fields(memory, NUMBERS, LANES, head.test[0])
+    links, x = fields(memory, LINK, 1, head.links[0]), fields(memory, TRIPLE, LANES, head.column[0])
+    force, inverse = (
+        fields(memory, NUMBERS, LANES, head.force[0]),
+        fields(memory, NUMBERS, LANES, head.inverse[0]),
+    )
+    touched, counts = fields(memory, LIST, 1, head.touched[0]), fields(memory, LIST, 1, head.counts[0])
+    by_q, by_v = goals(memory, head)
+    chain, first, share = kept.start[r], kept.first[r], inverse.x[r]
+    p, q, t = by_q.x[r * n + c], by_v.x[r * n + c], 0.0 * share
+    for e in range(kept.length[r]):
+        w, y = test.x[first + e], x.y[links.axis[chain + e]]
+        p, q, t = p - w * y[0], q - w * y[1], t - w * y[2]
+    p, q, t = p * share, q * share, t * share
+    for m in range(counts.k[0]):
+        i = touched.k[m]
+        f, y = force.x[r * n + i], x.y[i]
+        x.y[i] = y[0] + f * p, y[1] + f * q, y[2] + f * t
+
+
+@inline
+def back_along(memory, head, r, to_q, to_v):
+    """The transpose of `along`: from slopes by x after it to those before it and by its goal's origins."""
+    n = head.n[0]
+    kept, test = fields(memory, KEPT, 1, head.kept[0]), fields(memory, NUMBERS, LANES, head.test[0])
+    links, x = fields(memory, LINK, 1, head.links[0]), fields(memory, NUMBERS, LANES, head.x[0])
+    force, inverse = (
+        fields(memory, NUMBERS, LANES, head.force[0]),
+        fields(memory, NUMBERS, LANES, head.inverse[0]),
+    )
+    touched, counts = fields(memory, LIST, 1, head.touched[0]), fields(memory, LIST, 1, head.counts[0])
+    by_q, by_v = goals(memory, head)
+    chain, first = kept.start[r], kept.first[r]
+    total = 0.0 * x.x[0]
+    for m in range(counts.k[0]):
+        i = touched.k[m]
+        total = total + force.x[r * n + i] * x.x[i]
+    total = total * inverse.x[r]
+    for e in range(kept.length[r]):
+        i = links.axis[chain + e]
+        x.x[i] = x.x[i] - test.x[first + e] * total
+        to_q.x[i] = to_q.x[i] + by_q.x[r * n + i] * total
+        to_v.x[i] = to_v.x[i] + by_v.x[r * n + i] * total
+
+
+@inline
 def clear_row(memory, head, row):
     """Nothing on the right-hand sides of a row, and no force."""
     n = head.n[0]

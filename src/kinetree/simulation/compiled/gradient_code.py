@@ -18,7 +18,8 @@ from kinetree.engine.lanes import fields
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
 from kinetree.kernels.number import LANES, square_root, where_less
 from kinetree.simulation.compiled.contact_gradient import (
-    along,
+    along_three,
+    back_along,
     clear_loads,
     contact_laws,
     joint_laws,
@@ -38,12 +39,14 @@ from kinetree.simulation.compiled.step_code import (
 )
 from kinetree.simulation.compiled.step_gradient import (
     SLOPES,
+    inward_three,
     motion_of,
     motion_slopes,
+    outward_three,
     torque_slopes,
     turned_by,
 )
-from kinetree.simulation.compiled.step_memory import CAUSE, FILL, LIST, REACH, STEP
+from kinetree.simulation.compiled.step_memory import CAUSE, FILL, LIST, REACH, STEP, TRIPLE
 from kinetree.simulation.compiled.stepping import (
     ALONE,
     BALL,
@@ -132,87 +135,90 @@ def middle_slopes(memory, head):
     tree, _, _, _, _ = views(memory, head)
     n = head.n[0]
     B2, W = fields(memory, NUMBERS, LANES, head.second_v[0]), fields(memory, NUMBERS, LANES, head.middle[0])
-    x, pairs = fields(memory, NUMBERS, LANES, head.x[0]), fields(memory, PAIRS, LANES, head.pairs[0])
+    x, pairs = fields(memory, TRIPLE, LANES, head.column[0]), fields(memory, PAIRS, LANES, head.pairs[0])
     inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
-    kin, near = fields(memory, FILL, 1, head.kin[0]), fields(memory, REACH, 1, head.near_kin[0])
-    none = 0.0 * inverse_root.x[0]
-    for r in range(n):
+    for r in range(0, n, 3):
+        b, c = min(r + 1, n - 1), min(r + 2, n - 1)
+        for a in range(n):
+            x.y[a] = 0.5 * B2.x[a * n + r], 0.5 * B2.x[a * n + b], 0.5 * B2.x[a * n + c]
+        inward_three(tree, pairs, x)
         for i in range(n):
-            x.x[i] = none
-        for e in range(near.length[r]):
-            a = kin.axis[near.start[r] + e]
-            x.x[a] = 0.5 * B2.x[a * n + r]
-        inward_solve(tree, pairs, x)
+            s, t = inverse_root.x[i] * inverse_root.x[i], x.y[i]
+            x.y[i] = s * t[0], s * t[1], s * t[2]
+        outward_three(tree, pairs, x)
         for i in range(n):
-            x.x[i] = x.x[i] * inverse_root.x[i] * inverse_root.x[i]
-        outward_solve(tree, pairs, x)
-        for i in range(n):
-            W.x[i * n + r] = x.x[i]
+            t = x.y[i]
+            W.x[r * n + i], W.x[b * n + i], W.x[c * n + i] = t[0], t[1], t[2]
 
 
 @inline
-def right_hand_side(memory, head, kind, c):
-    """Column c of the derivatives by q (0), v (1) or torques (2), before the laws and A^-1, in ``x``."""
+def right_hand_sides(memory, head, c):
+    """Column c of the derivatives by q, v and torques, before the laws and A^-1, in ``column``."""
     tree, _, _, _, _ = views(memory, head)
     n, dt = head.n[0], head.dt[0]
-    x, W = fields(memory, NUMBERS, LANES, head.x[0]), fields(memory, NUMBERS, LANES, head.middle[0])
-    if kind == 2:
-        for i in range(n):
-            x.x[i] = -dt * W.x[c * n + i]
-        x.x[c] = x.x[c] + dt
-        return
-    first = fields(memory, NUMBERS, LANES, head.first_q[0] if kind == 0 else head.first_v[0])
-    second = fields(memory, NUMBERS, LANES, head.second_q[0] if kind == 0 else head.second_v[0])
+    x, W = fields(memory, TRIPLE, LANES, head.column[0]), fields(memory, NUMBERS, LANES, head.middle[0])
+    P1, C1 = (
+        fields(memory, NUMBERS, LANES, head.first_q[0]),
+        fields(memory, NUMBERS, LANES, head.first_v[0]),
+    )
+    P2, B2 = (
+        fields(memory, NUMBERS, LANES, head.second_q[0]),
+        fields(memory, NUMBERS, LANES, head.second_v[0]),
+    )
     kin, near = fields(memory, FILL, 1, head.kin[0]), fields(memory, REACH, 1, head.near_kin[0])
+    start, length = near.start[c], near.length[c]
     none = 0.0 * W.x[0]
-    for i in range(n):
-        x.x[i] = none
-    for e in range(near.length[c]):
-        a = kin.axis[near.start[c] + e]
-        x.x[a] = x.x[a] - second.x[c * n + a]
-    for e in range(near.length[c]):
-        a = kin.axis[near.start[c] + e]
-        s = first.x[c * n + a]
-        for i in range(n):
-            x.x[i] = x.x[i] + s * W.x[a * n + i]
-    if kind == 1:
-        x.x[c] = x.x[c] - drag_of(memory, head, tree, c)
+    for i in range(0, n, 4):  # four lines at once: what is read of P1 and C1 serves all of them
+        j, k, m = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        p, q, r, s, t, u, v, w = none, none, none, none, none, none, none, none
+        for e in range(start, start + length):
+            a = kin.axis[e]
+            f, g = P1.x[c * n + a], C1.x[c * n + a]
+            y = W.x[i * n + a]
+            p, q = p + y * f, q + y * g
+            y = W.x[j * n + a]
+            r, s = r + y * f, s + y * g
+            y = W.x[k * n + a]
+            t, u = t + y * f, u + y * g
+            y = W.x[m * n + a]
+            v, w = v + y * f, w + y * g
+        x.y[m], x.y[k] = (v, w, -dt * W.x[m * n + c]), (t, u, -dt * W.x[k * n + c])
+        x.y[j], x.y[i] = (r, s, -dt * W.x[j * n + c]), (p, q, -dt * W.x[i * n + c])
+    for e in range(start, start + length):
+        a = kin.axis[e]
+        t = x.y[a]
+        x.y[a] = t[0] - P2.x[c * n + a], t[1] - B2.x[c * n + a], t[2]
+    t = x.y[c]
+    x.y[c] = t[0], t[1] - drag_of(memory, head, tree, c), t[2] + dt
 
 
 @part
 def solve_columns(memory, head, found):
-    """All derivatives of the rates after the step, column by column, by q at mid step, v and torques."""
+    """All derivatives of the rates after the step, by q at mid step, v and torques of one axis at a time."""
     tree, _, _, _, _ = views(memory, head)
     n = head.n[0]
-    x, pairs = fields(memory, NUMBERS, LANES, head.x[0]), fields(memory, PAIRS, LANES, head.pairs[0])
+    x, pairs = fields(memory, TRIPLE, LANES, head.column[0]), fields(memory, PAIRS, LANES, head.pairs[0])
     inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
-    by_q, by_v = (
-        fields(memory, NUMBERS, LANES, head.goal_q[0]),
-        fields(memory, NUMBERS, LANES, head.goal_v[0]),
-    )
     answer = fields(memory, NUMBERS, LANES, head.answer[0])
-    none = 0.0 * inverse_root.x[0]
-    for kind in range(3):
-        for c in range(n):
-            right_hand_side(memory, head, kind, c)
-            inward_solve(tree, pairs, x)
-            for i in range(n):
-                x.x[i] = x.x[i] * inverse_root.x[i]
-            for r in range(found):
-                g = none
-                if kind == 0:
-                    g = by_q.x[r * n + c]
-                elif kind == 1:
-                    g = by_v.x[r * n + c]
-                along(memory, head, r, g, 1.0)
-            for i in range(n):
-                x.x[i] = x.x[i] * inverse_root.x[i]
-            outward_solve(tree, pairs, x)
-            if kind == 1:
-                x.x[c] = x.x[c] + 1.0
-            at = (kind * n + c) * n
-            for i in range(n):
-                answer.x[at + i] = x.x[i]
+    for c in range(n):
+        right_hand_sides(memory, head, c)
+        inward_three(tree, pairs, x)
+        for i in range(n):
+            s, t = inverse_root.x[i], x.y[i]
+            x.y[i] = s * t[0], s * t[1], s * t[2]
+        for r in range(found):
+            along_three(memory, head, r, c)
+        for i in range(n):
+            s, t = inverse_root.x[i], x.y[i]
+            x.y[i] = s * t[0], s * t[1], s * t[2]
+        outward_three(tree, pairs, x)
+        t = x.y[c]
+        x.y[c] = t[0], t[1] + 1.0, t[2]
+        for i in range(n):
+            t = x.y[i]
+            answer.x[c * n + i] = t[0]
+            answer.x[(n + c) * n + i] = t[1]
+            answer.x[(2 * n + c) * n + i] = t[2]
 
 
 @part
@@ -283,17 +289,14 @@ def put(by_state, by_torque, memory, head):
                     by_state[at + n] = by_state[at + n] + first * y
 
 
-@part
-def step_slopes(memory, head, counts):
-    """Derivatives of the rates after a step, in ``answer``; answers the margin (m/s) of contacts."""
+@inline
+def active_laws(memory, head, counts):
+    """The smooth part of a step and the laws that are active; how many rows these have, and the margin."""
     count, n_rows, n_touched = counts
     fields(memory, LIST, 1, head.counts[0]).k[0] = n_touched
     smooth_slopes(memory, head, count)
-    middle_slopes(memory, head)
-    probe, none = (
-        fields(memory, NUMBERS, LANES, head.b[0]),
-        0.0 * fields(memory, NUMBERS, LANES, head.v[0]).x[0],
-    )
+    probe, v = fields(memory, NUMBERS, LANES, head.b[0]), fields(memory, NUMBERS, LANES, head.v[0])
+    none = 0.0 * v.x[0]
     for i in range(head.n[0]):
         probe.x[i] = none
     margin, found = none + UNKNOWN, 0
@@ -301,8 +304,126 @@ def step_slopes(memory, head, counts):
         found, margin = contact_laws(memory, head, m, found, margin)
     if n_rows > 0:
         found, margin = joint_laws(memory, head, n_rows, found, margin)
+    return found, margin
+
+
+@part
+def step_slopes(memory, head, counts):
+    """Derivatives of the rates after a step, in ``answer``; answers the margin (m/s) of contacts."""
+    found, margin = active_laws(memory, head, counts)
+    middle_slopes(memory, head)
     solve_columns(memory, head, found)
     over_first_half(memory, head)
+    return margin
+
+
+@inline
+def through_last_half(memory, head, seeds, x, by_q):
+    """Slopes by the rates after the step in ``x``, and by the coordinates at mid step in ``by_q``."""
+    _, joints, _, _, v = views(memory, head)
+    n, h = head.n[0], head.half[0]
+    for i in range(n):
+        if joints.role[i] == ALONE:
+            by_q.x[i], x.x[i] = seeds[i], seeds[n + i] + h * seeds[i]
+        elif joints.role[i] == BALL:
+            R, J = turned_by(h * v.x[i], h * v.x[i + 1], h * v.x[i + 2])
+            a, b, c = seeds[i], seeds[i + 1], seeds[i + 2]
+            for k in range(3):
+                by_q.x[i + k] = R[k] * a + R[3 + k] * b + R[6 + k] * c
+                x.x[i + k] = seeds[n + i + k] + h * (J[k] * a + J[3 + k] * b + J[6 + k] * c)
+
+
+@inline
+def through_first_half(memory, head, out, by_q):
+    """Slopes by the coordinates before the step from those at mid step, and what rates do to these."""
+    _, joints, _, _, _ = views(memory, head)
+    n, h = head.n[0], head.dt[0] - head.half[0]
+    v = fields(memory, NUMBERS, LANES, head.v_old[0])
+    for i in range(n):
+        if joints.role[i] == ALONE:
+            out[i] = by_q.x[i]
+            out[n + i] = out[n + i] + h * by_q.x[i]
+        elif joints.role[i] == BALL:
+            R, J = turned_by(h * v.x[i], h * v.x[i + 1], h * v.x[i + 2])
+            a, b, c = by_q.x[i], by_q.x[i + 1], by_q.x[i + 2]
+            for k in range(3):
+                out[i + k] = R[k] * a + R[3 + k] * b + R[6 + k] * c
+                out[n + i + k] = out[n + i + k] + h * (J[k] * a + J[3 + k] * b + J[6 + k] * c)
+
+
+@inline
+def add_transposed(memory, head, A, x, share, y):
+    """y += share A^T x, of a matrix with the sparsity of the tree."""
+    n = head.n[0]
+    kin, near = fields(memory, FILL, 1, head.kin[0]), fields(memory, REACH, 1, head.near_kin[0])
+    for c in range(n):
+        total = 0.0 * y.x[c]
+        for e in range(near.start[c], near.start[c] + near.length[c]):
+            a = kin.axis[e]
+            total = total + A.x[c * n + a] * x.x[a]
+        y.x[c] = y.x[c] + share * total
+
+
+@part
+def smooth_back(memory, head, by_q, out):
+    """Slopes by coordinates, rates and torques from those ``x`` by the right-hand side A dd is equal to."""
+    tree, _, _, _, _ = views(memory, head)
+    n, dt = head.n[0], head.dt[0]
+    x, s = fields(memory, NUMBERS, LANES, head.x[0]), fields(memory, NUMBERS, LANES, head.mid[0])
+    by_v = fields(memory, NUMBERS, LANES, head.bias[0])
+    inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
+    P1, C1 = (
+        fields(memory, NUMBERS, LANES, head.first_q[0]),
+        fields(memory, NUMBERS, LANES, head.first_v[0]),
+    )
+    P2, B2 = (
+        fields(memory, NUMBERS, LANES, head.second_q[0]),
+        fields(memory, NUMBERS, LANES, head.second_v[0]),
+    )
+    pairs = fields(memory, PAIRS, LANES, head.pairs[0])
+    none = 0.0 * x.x[0]
+    for i in range(n):
+        s.x[i] = none
+    add_transposed(memory, head, B2, x, 1.0, s)
+    for i in range(n):
+        by_v.x[i] = by_v.x[i] - s.x[i] - drag_of(memory, head, tree, i) * x.x[i]
+    inward_solve(tree, pairs, s)
+    for i in range(n):
+        s.x[i] = 0.5 * s.x[i] * inverse_root.x[i] * inverse_root.x[i]
+    outward_solve(tree, pairs, s)
+    add_transposed(memory, head, P2, x, -1.0, by_q)
+    add_transposed(memory, head, P1, s, 1.0, by_q)
+    add_transposed(memory, head, C1, s, 1.0, by_v)
+    for i in range(n):
+        out[n + i], out[2 * n + i] = by_v.x[i], dt * (x.x[i] - s.x[i])
+
+
+@part
+def pull_back(memory, head, counts, seeds, out):
+    """Slopes of a function by the state before a step and torques, from those by the state after it.
+
+    Answers the margin (m/s) of contacts.
+    """
+    tree, _, _, _, _ = views(memory, head)
+    n = head.n[0]
+    x, by_q = fields(memory, NUMBERS, LANES, head.x[0]), fields(memory, NUMBERS, LANES, head.bias_mid[0])
+    by_v = fields(memory, NUMBERS, LANES, head.bias[0])
+    inverse_root = fields(memory, NUMBERS, LANES, head.inverse_root[0])
+    pairs = fields(memory, PAIRS, LANES, head.pairs[0])
+    found, margin = active_laws(memory, head, counts)
+    through_last_half(memory, head, seeds, x, by_q)
+    for i in range(n):
+        by_v.x[i] = x.x[i]
+    inward_solve(tree, pairs, x)
+    for i in range(n):
+        x.x[i] = x.x[i] * inverse_root.x[i]
+    for r in range(found - 1, -1, -1):
+        back_along(memory, head, r, by_q, by_v)
+    for i in range(n):
+        x.x[i] = x.x[i] * inverse_root.x[i]
+    outward_solve(tree, pairs, x)
+    smooth_back(memory, head, by_q, out)
+    through_first_half(memory, head, out, by_q)
     return margin
 
 
@@ -310,20 +431,22 @@ def step_derivatives() -> Any:
     """The code of `code.step_derivatives`."""
     lanes = LANES
 
-    def run(table, memory_, size, begin, end, pairs_, unused, idle, more):
+    def run(table, memory_, size, begin, end, pairs_, backward, idle, more):
         memory = doubles(memory_, size)
         head = fields(memory, STEP, 1, 0)
         at = head.state_audit[0]
         for b in range(begin, end, lanes):
-            rows = rows_by_pairs(pairs_, 8, b, lanes)
-            state = rows[0]
-            load(memory, head, state, rows[1], rows[2], rows[3])
-            friction = rows[4][0]
+            rows = rows_by_pairs(pairs_, 9, b, lanes)
+            state, friction = rows[0], rows[4][0]
+            load(memory, head, rows)
             alive = where_less(0.5, state[at + CAUSE], 0.0, 0.0 * friction + 1.0)
             begin_step(memory, head)
             found, counts = new_rates(memory, head, friction, alive)
-            rows[5][0] = step_slopes(memory, head, counts)
-            put(rows[6], rows[7], memory, head)
+            if backward == 1:
+                rows[6][0] = pull_back(memory, head, counts, rows[7], rows[8])
+            else:
+                rows[6][0] = step_slopes(memory, head, counts)
+                put(rows[7], rows[8], memory, head)
             end_step(memory, head)
             account(memory, head, state, alive, found)
             unload(memory, head, state)

@@ -92,7 +92,7 @@ def motion_slopes(tree, joints, work, more, v, change, rate):
                 more.ze[k] = cross_plus(w, work.z[k], more.zd[k])
                 more.se[k] = cross_plus(u, work.z[k], cross_plus(w, work.s[k], more.sd[k]))
         if tree.massive[i]:
-            m, h, S, w, u = tree.m[i], work.h[i], work.S[i], work.w[i], work.v[i]
+            m, h, S, w, u = work.m[i], work.h[i], work.S[i], work.w[i], work.v[i]
             U, a = spin_matrix(w, work.wd[i]), cross_plus(w, u, work.a[i])
             more.f[i], more.n[i] = inertial_force(m, h, U, a), inertial_moment(h, S, U, a)
             more.G[i], more.P[i] = velocity_moment(h, S, w, u), momentum(m, h, w, u)
@@ -135,7 +135,7 @@ def torque_slopes(tree, joints, work, more, dt, by_q, by_v):
     for i in inward(n):
         join_slopes(more, i, tree.parent[i])
         E, P = coriolis(more.G[i], more.P[i])
-        m, h, S = tree.subtree_m[i], work.hc[i], work.Sc[i]
+        m, h, S = work.mc[i], work.hc[i], work.Sc[i]
         z, s, zd = work.z[i], work.s[i], more.zd[i]
         N, F, T = more.N[i], more.F[i], more.T[i]
         In, If = inertia_times(m, h, S, z, s)
@@ -194,3 +194,33 @@ def turned_by(a, b, c):
         g * xz + k * b, g * yz - k * a, 1.0 - g * (xx + yy),
     )  # fmt: skip
     return R, J
+
+
+@called
+def inward_three(tree, pairs, x):
+    """Replace three columns x by U^-1 x, with M = U D U^T factored in ``pairs``."""
+    for i in inward(tree.parent[WORLD]):
+        known, k = x.y[i], tree.first[i] + 1
+        j = tree.parent[i]
+        while j != WORLD:
+            for a in upward(j, tree.top[j]):
+                U, y = pairs.M[k], x.y[a]
+                x.y[a] = y[0] - U * known[0], y[1] - U * known[1], y[2] - U * known[2]
+                k += 1
+            j = tree.parent[tree.top[j]]
+
+
+@called
+def outward_three(tree, pairs, x):
+    """Replace three columns x by U^-T x."""
+    for i in outward(tree.parent[WORLD]):
+        found, k = x.y[i], tree.first[i] + 1
+        b, c, d = found[0], found[1], found[2]
+        j = tree.parent[i]
+        while j != WORLD:
+            for a in upward(j, tree.top[j]):
+                U, y = pairs.M[k], x.y[a]
+                b, c, d = b - U * y[0], c - U * y[1], d - U * y[2]
+                k += 1
+            j = tree.parent[tree.top[j]]
+        x.y[i] = b, c, d

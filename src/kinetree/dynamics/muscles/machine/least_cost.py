@@ -1,14 +1,14 @@
 """Least cost of making torques by muscles whose lengths are polynomials: values and exact derivatives.
 
-For one muscle with length l(q), v = dl/dq . qd and, for prices w of the joints, s = dl/dq . w, the moments are
--a F(l, v) dl/dq, so that w . moments = -a F s = a u. All that is needed is a function of (l, v, s): with
+For one muscle with length l(q), v = dl/dq . qd and, for prices w of the joints, s = dl/dq . w, the moments
+are -a F(l, v) dl/dq, so that w . moments = -a F s = a u. All that is needed is a function of (l, v, s): with
 y = (q, qd, w) and g, H, T the derivatives of l,
 
     dl = (g, 0, 0)    dv = (H qd, g, 0)    ds = (H w, 0, g)    and second ones of H, T qd, T w.
 
-Fibers have rigid tendons and the active curves of De Groote and Fregly (2016), whose speed ends at zero force.
-The cost of an activation is phi(a) = w a^p / p - mu ln a + kappa max(0, a - 1)^2 / 2, a function of all moments
-through the dual max lam . tau - sum phi*(u_i) - rho |lam|^2 / 2, which has one unknown a joint.
+Fibers have rigid tendons and the active curves of De Groote and Fregly (2016), whose speed ends at zero
+force. The cost of an activation is phi(a) = w a^p / p - mu ln a + kappa max(0, a - 1)^2 / 2, a function of
+all moments through the dual max lam . tau - sum phi*(u_i) - rho |lam|^2 / 2, which has one unknown a joint.
 """
 
 import functools
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kinetree.dynamics.muscles.machine.sharing import solved
-from kinetree.engine.door import helper
+from kinetree.engine.door import helper, inline
 
 MOST_COORDINATES, MOST_DEGREE = 6, 8  # of one muscle
 MOST_STEPS, HALVINGS = 100, 40
@@ -30,7 +30,7 @@ HILLS = (
 D1, D2, D3, D4 = -0.3211346127989808, -8.149, -0.374, 0.8825327733249912
 
 
-@helper
+@inline
 def powers(q, span, d, top, P):
     """P[j, r, k]: the r-th derivative of x_j^k."""
     for j in range(d):
@@ -43,7 +43,7 @@ def powers(q, span, d, top, P):
                 P[j, r, k] = 0.0 if k < r else P[j, r - 1, k - 1] * k
 
 
-@helper
+@inline
 def length_slopes(P, E, C, n, d, g):
     """The length of one muscle, with its slopes g (d,)."""
     length = 0.0
@@ -63,9 +63,9 @@ def length_slopes(P, E, C, n, d, g):
     return length
 
 
-@helper
-def length_bends(P, E, C, n, d, H, T):
-    """Second and third derivatives of the length of one muscle, (d, d) and (d, d, d)."""
+@inline
+def length_bends(P, E, C, n, d, third, H, T):
+    """Second and, if asked for, third derivatives of the length of one muscle, (d, d) and (d, d, d)."""
     for i in range(d):
         for k in range(d):
             H[i, k] = 0.0
@@ -73,12 +73,18 @@ def length_bends(P, E, C, n, d, H, T):
                 T[i, k, m] = 0.0
     for t in range(n):
         for i in range(d):
+            if E[t, i] == 0:
+                continue
             for k in range(i, d):
+                if E[t, k] < (2 if k == i else 1):
+                    continue
                 p = C[t]
                 for j in range(d):
                     p *= P[j, (1 if j == i else 0) + (1 if j == k else 0), E[t, j]]
                 H[i, k] += p
-                for m in range(k, d):
+                for m in range(k, d if third else k):
+                    if E[t, m] < 1 + (1 if m == i else 0) + (1 if m == k else 0):
+                        continue
                     p = C[t]
                     for j in range(d):
                         r = (1 if j == i else 0) + (1 if j == k else 0) + (1 if j == m else 0)
@@ -92,7 +98,7 @@ def length_bends(P, E, C, n, d, H, T):
                 T[i, m, k], T[k, i, m], T[k, m, i], T[m, i, k], T[m, k, i] = x, x, x, x, x
 
 
-@helper
+@inline
 def hill(x, b1, b2, b3, b4):
     """b1 exp(-z^2 / 2), z = (x - b2) / (b3 + b4 x), with two derivatives."""
     w = b3 + b4 * x
@@ -103,11 +109,11 @@ def hill(x, b1, b2, b3, b4):
     return f, -z * z1 * f, f * (z * z * z1 * z1 - z1 * z1 - z * z2)
 
 
-@helper
-def pull(l, v, par):
+@inline
+def pull(length, v, par):
     """Force along the tendon at activation 1, and its derivatives: F, Fl, Fv, Fll, Flv, Fvv."""
     most, lo, lts, h, fastest = par[0], par[1], par[2], par[3], par[4]
-    x = max(l - lts, 1e-3 * lo)
+    x = max(length - lts, 1e-3 * lo)
     lM = math.sqrt(x * x + h * h)
     c, c1, c2 = x / lM, h * h / lM**3, -3.0 * h * h * x / lM**5
     nl = max(lM / lo, LEAST_LENGTH)
@@ -120,7 +126,7 @@ def pull(l, v, par):
     A = f * c
     A1 = f1 * n1 * c + f * c1
     A2 = f2 * n1 * n1 * c + f1 * n2 * c + 2.0 * f1 * n1 * c1 + f * c2
-    w, wl, wv, wll, wlv = v * c / fastest, v * c1 / fastest, c / fastest, v * c2 / fastest, c1 / fastest
+    w, wl, wv, wl2, wlv = v * c / fastest, v * c1 / fastest, c / fastest, v * c2 / fastest, c1 / fastest
     z = D2 * w + D3
     r = math.sqrt(z * z + 1.0)
     k0, k1, k2 = D1 * math.log(z + r) + D4, D1 * D2 / r, -D1 * D2 * D2 * z / r**3
@@ -128,7 +134,7 @@ def pull(l, v, par):
         k0, k1, k2 = 0.0, 0.0, 0.0
     F = A * k0
     Fl, Fv = A1 * k0 + A * k1 * wl, A * k1 * wv
-    Fll = A2 * k0 + 2.0 * A1 * k1 * wl + A * (k2 * wl * wl + k1 * wll)
+    Fll = A2 * k0 + 2.0 * A1 * k1 * wl + A * (k2 * wl * wl + k1 * wl2)
     Flv = A1 * k1 * wv + A * (k2 * wl * wv + k1 * wlv)
     return most * F, most * Fl, most * Fv, most * Fll, most * Flv, most * A * k2 * wv * wv
 
@@ -159,7 +165,7 @@ def cost(a, w, p, mu, kappa):
     return w * a**p / p - mu * math.log(a) + 0.5 * kappa * max(0.0, a - 1.0) ** 2
 
 
-@helper
+@inline
 def value_at(B, span, dims, tau, w, p, mu, kappa, rho, lam):
     """The dual at prices lam."""
     value = 0.0
@@ -174,9 +180,9 @@ def value_at(B, span, dims, tau, w, p, mu, kappa, rho, lam):
     return value
 
 
-@helper
+@inline
 def state_at(B, span, dims, tau, w, p, mu, kappa, rho, lam, a, A, r):
-    """The dual, with activations a, missing moments r and minus its second derivatives, the lower half of A."""
+    """The dual, with activations a, missing moments r, minus its second derivatives, A's lower half."""
     value = 0.0
     for j in range(lam.shape[0]):
         r[j] = tau[j] - rho * lam[j]
@@ -230,10 +236,10 @@ def shared(B, span, dims, tau, w, p, mu, kappa, rho, tolerance, lam, a, A, r, d,
 
 
 def least_costs(
-    q, qd, tau, E, C, n, span, dims, par, top, w, p, mu, kappa, rho, tolerance, lam, a, value, P, g, B, A, r, d,
-    trial,
+    q, qd, tau, E, C, n, span, dims, par, top, w, p, mu, kappa, rho, tolerance, lam, a, value, P, g, B, A, r,
+    d, trial,
 ):  # fmt: skip
-    """Prices lam (m, n), activations a (m, k) and least costs (m,) at m samples; lam is also the start."""
+    """Prices lam (m, n), activations a (m, k), least costs (m,) at m samples; lam is also the start."""
     for s in range(q.shape[0]):
         for i in range(n.shape[0]):
             powers(q[s], span[i], dims[i], top, P)
@@ -250,21 +256,24 @@ def least_costs(
 
 
 def cost_bends(
-    q, qd, lam, E, C, n, span, dims, par, top, w, p, mu, kappa, rho, P, g, H, T, room, slope, hess,
+    q, qd, lam, E, C, n, span, dims, par, top, w, p, mu, kappa, rho, second, P, g, H, T, room, slope, hess,
 ):  # fmt: skip
-    """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) by (q, qd, lam) of -sum phi*(u_i) - rho |lam|^2 / 2."""
+    """Slopes (m, 3 n) and Hessians (m, 3 n, 3 n) by (q, qd, lam) of -sum phi*(u_i) - rho |lam|^2 / 2.
+
+    Without ``second`` slopes alone.
+    """
     J = q.shape[1]
     dl, dv, ds, du = room[0], room[1], room[2], room[3]
     for S in range(q.shape[0]):
         for a in range(3 * J):
             slope[S, a] = -rho * lam[S, a - 2 * J] if a >= 2 * J else 0.0
-            for b in range(3 * J):
+            for b in range(3 * J if second else 0):
                 hess[S, a, b] = -rho if a == b and a >= 2 * J else 0.0
         for i in range(n.shape[0]):
             d = dims[i]
             powers(q[S], span[i], d, top, P)
             length = length_slopes(P, E[i], C[i], n[i], d, g)
-            length_bends(P, E[i], C[i], n[i], d, H, T)
+            length_bends(P, E[i], C[i], n[i], d, second, H, T)
             v, s = 0.0, 0.0
             for j in range(d):
                 v += g[j] * qd[S, span[i, j]]
@@ -281,19 +290,23 @@ def cost_bends(
                 ds[j], ds[d + j], ds[2 * d + j] = hs, 0.0, g[j]
             for a in range(3 * d):
                 du[a] = -(Fl * dl[a] + Fv * dv[a]) * s - F * ds[a]
+            for a in range(d if second else 0):  # what third derivatives make of qd and of prices
+                for b in range(a + 1):
+                    bent, priced = 0.0, 0.0
+                    for c in range(d):
+                        bent += T[a, b, c] * qd[S, span[i, c]]
+                        priced += T[a, b, c] * lam[S, span[i, c]]
+                    room[4 + a, b], room[4 + MOST_COORDINATES + a, b] = bent, priced
             for a in range(3 * d):
                 ka, ja = a // d, a % d
                 row = ka * J + span[i, ja]
                 slope[S, row] -= y * du[a]
                 df_a = Fl * dl[a] + Fv * dv[a]
-                for b in range(a + 1):
+                for b in range(a + 1 if second else 0):
                     kb, jb = b // d, b % d
                     d2l, d2v, d2s = 0.0, 0.0, 0.0
                     if ka == 0:  # and so kb
-                        d2l = H[ja, jb]
-                        for c in range(d):
-                            d2v += T[ja, jb, c] * qd[S, span[i, c]]
-                            d2s += T[ja, jb, c] * lam[S, span[i, c]]
+                        d2l, d2v, d2s = H[ja, jb], room[4 + ja, jb], room[4 + MOST_COORDINATES + ja, jb]
                     elif ka == 1 and kb == 0:
                         d2v = H[ja, jb]
                     elif ka == 2 and kb == 0:
@@ -309,7 +322,7 @@ def cost_bends(
 
 SIGNATURES = {  # i: integers, f: floats, each with its number of axes; I and F: single ones
     least_costs: "f2 f2 f2 i3 f2 i1 i2 i1 f2 I f1 F F F F F f2 f2 f1 f3 f1 f2 f2 f1 f1 f1",
-    cost_bends: "f2 f2 f2 i3 f2 i1 i2 i1 f2 I f1 F F F F f3 f1 f2 f3 f2 f2 f3",
+    cost_bends: "f2 f2 f2 i3 f2 i1 i2 i1 f2 I f1 F F F F I f3 f1 f2 f3 f2 f2 f3",
 }
 
 
