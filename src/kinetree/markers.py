@@ -13,6 +13,7 @@ from kinetree.capture.files import read_trial, write_trial
 from kinetree.capture.ground_reactions import ground_reactions
 from kinetree.capture.laboratory import Laboratory, laboratory
 from kinetree.capture.motion import low_passed, spline_motion
+from kinetree.capture.residuals import reduced_residuals
 from kinetree.capture.scale import Measurement, ScaledModel, read_markers, read_measurements, scale
 from kinetree.capture.track import Tracked, read_weights, track
 from kinetree.capture.trial import GroundForce, Trial
@@ -35,6 +36,7 @@ __all__ = [
     "read_motion",
     "read_trial",
     "read_weights",
+    "reduced_residuals",
     "scale",
     "spline_motion",
     "track",

@@ -98,7 +98,7 @@ def dynamics(
     state = _state(t, given, cutoff, rates)
     acting = assigned(mechanism, t, state.q, [force.at(t) for force in forces], feet)
     _check_up(mechanism, acting)
-    loads = _wrenches(mechanism, state.q, acting)
+    loads = wrenches_of(mechanism, state.q, acting)
     tau = inverse_dynamics(mechanism, state.q, state.qd, state.qdd, loads or None)
     wrench = joint_reactions(mechanism, state.q, state.qd, state.qdd, loads or None, frame="world")
     variables: dict[str, Any] = {"time": t, "q": state.q, "qd": state.qd, "qdd": state.qdd, "tau": tau}
@@ -240,7 +240,7 @@ def foot_bodies(mechanism: Mechanism, given: Sequence[str] | None) -> list[str]:
     )
 
 
-def _wrenches(mechanism: Mechanism, q: Array, acting: Sequence[GroundForce]) -> list[Wrench]:
+def wrenches_of(mechanism: Mechanism, q: Array, acting: Sequence[GroundForce]) -> list[Wrench]:
     """Forces at the origins of their bodies."""
     if not acting:
         return []

@@ -13,6 +13,7 @@ from kinetree.algebra.shown import Shown
 from kinetree.capture.dynamics import TASK, dynamics
 from kinetree.capture.ground_reactions import ground_reactions
 from kinetree.capture.motion import DEGREE
+from kinetree.capture.residuals import reduced_residuals
 from kinetree.capture.scale import Factors, Measurement, ScaledModel, scale
 from kinetree.capture.track import Tracked, Weights, marker_checks, marker_variables, track
 from kinetree.capture.trial import Trial
@@ -24,6 +25,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.labeled import variables_of
 from kinetree.result.result import Result
+from kinetree.state import State
 
 ESTIMATED = "forces of the ground are found from the motion, so that nothing remains"
 CUTOFF = 6.0  # Hz, as usual for walking
@@ -71,6 +73,7 @@ def laboratory(
     smooth: float | None = None,
     up: str | None = None,
     estimate: bool = False,
+    reduce: bool = False,
 ) -> Laboratory:
     """Torques and joint reactions of a trial: scale, find poses, filter, inverse dynamics with the plates.
 
@@ -78,8 +81,9 @@ def laboratory(
     which is left alone without them. Poses come from :func:`track` with ``weights`` and ``frozen``
     joints; they are low-passed at ``cutoff`` (Hz), or one spline with ``smooth`` (s) between knots.
     Forces of the trial act on    the bodies that they name, or on the nearest of the ``feet``; a trial
-    without any gets those of :func:`ground_reactions` with ``estimate``. ``up`` is the axis of the trials
-    that points up, if it is not that of the mechanism.
+    without any gets those of    :func:`ground_reactions` with ``estimate``. With ``reduce`` the motion is
+    that of :func:`reduced_residuals`. ``up`` is the axis of the trials that points up, if it is not that
+    of the mechanism.
 
     >>> import kinetree as kt
     >>> arm = kt.Builder("arm")
@@ -112,15 +116,19 @@ def laboratory(
     if estimated:
         filtered = None if smooth is not None else cutoff
         forces = ground_reactions(scaled.mechanism, tracked.time, tracked.q, feet, filtered)
-    rates = None if smooth is None else (tracked.qd, tracked.qdd)
+    state = State(tracked.q, tracked.qd, tracked.qdd) if smooth is not None else None
+    if reduce and forces and not estimated:
+        state = reduced_residuals(
+            scaled.mechanism, tracked.time, tracked.q, forces, cutoff=cutoff or CUTOFF, feet=feet
+        )
     found = dynamics(
         scaled.mechanism,
         tracked.time,
-        tracked.q,
+        tracked.q if state is None else state.q,
         forces,
-        cutoff=None if smooth is not None else cutoff,
+        cutoff=cutoff if state is None else None,
         feet=feet,
-        rates=rates,
+        rates=None if state is None else (state.qd, state.qdd),
     )
     seconds = clock.perf_counter() - began
     return Laboratory(scaled, tracked, with_markers(found, tracked, scaled, seconds, estimated))

@@ -43,6 +43,9 @@ class LaboratoryTable(Table):
     estimate: bool = Field(
         False, description="Whether forces of the ground are found from the motion where the trial has none."
     )
+    reduce: bool = Field(
+        False, description="Whether the motion is changed a little so that less remains at the pelvis."
+    )
     cutoff: Number | None = Field(
         6.0, description="Frequency above which motions are filtered out (Hz); 0: no filter."
     )
@@ -98,6 +101,7 @@ def prepare(work: Assignment) -> Work:
                 smooth=None if table.smooth is None else float(table.smooth),
                 up=table.up,
                 estimate=table.estimate,
+                reduce=table.reduce,
             )
         return found.to_result()
 
