@@ -118,6 +118,7 @@ MORE: dict[str, Callable[[kt.Result], Page]] = {
     "lifting_beside": twisting,
     "lifting_cycle": lifter,
     "lifting_repeated": lifter,
+    "lifting_fatigue": lifter,
     "quadruped_predicted_trot": gait,
     "planar_biped_jump": gait,
     "one_leg_hop": gait,

@@ -35,6 +35,7 @@ GOALS = {
             "lifting_beside",
             "lifting_cycle",
             "lifting_repeated",
+            "lifting_fatigue",
             "walking_speed_step",
             "walking_two_step",
         ),

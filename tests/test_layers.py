@@ -240,6 +240,8 @@ COMPILED = (
     "motion/compiled",
     "control/whole_body/compiled",
     "dynamics/loops/machine",
+    "dynamics/muscles/machine",
+    "capture/machine",
 )  # folders that are stamped as a whole
 
 

@@ -8,6 +8,7 @@ from . import gaits as gaits
 from . import human as human
 from . import lifting as lifting
 from . import loops as loops
+from . import markers as markers
 from . import model as model
 from . import motion as motion
 from . import muscles as muscles

@@ -44,8 +44,38 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 8
 _SHORT.maxlevel = 3
 
 
+class Refusal(str):
+    """What a message says of something refused: the offender, its value, and what is allowed instead.
+
+    >>> stated = must_be("duration", "positive", -1.0).after("study 'fall': ")
+    >>> stated, stated.offender, stated.value
+    ("study 'fall': duration must be positive, got -1.0", 'duration', -1.0)
+    """
+
+    offender: str
+    value: object
+    allowed: object
+
+    def __new__(cls, text: str, offender: str, value: object, allowed: object) -> Refusal:
+        """The text, which has these parts."""
+        stated = super().__new__(cls, text)
+        stated.offender, stated.value, stated.allowed = offender, value, allowed
+        return stated
+
+    def after(self, where: str) -> Refusal:
+        """This refusal with words in front that say where it happened."""
+        return Refusal(where + self, self.offender, self.value, self.allowed)
+
+    def then(self, more: str) -> Refusal:
+        """This refusal with more words."""
+        return Refusal(self + more, self.offender, self.value, self.allowed)
+
+
 class KinetreeError(Exception):
     """Base of every error that Kinetree raises on purpose.
+
+    Where something was refused, ``offender`` names it, ``value`` is what it was, and ``allowed`` says in
+    words what it may be, or lists the names that there are; otherwise they are None.
 
     >>> import kinetree as kt
     >>> try:
@@ -54,6 +84,24 @@ class KinetreeError(Exception):
     ...     print(error)
     q must have shape (..., 2), one value for each of the joints joint1, joint2; got shape (3,)
     """
+
+    offender: str | None = None
+    value: object = None
+    allowed: object = None
+
+    def __init__(self, *given: object) -> None:
+        if given and isinstance(given[0], Refusal):
+            self.offender, self.value, self.allowed = given[0].offender, given[0].value, given[0].allowed
+            given = (str(given[0]), *given[1:])
+        super().__init__(*given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What other processes get: of the value no more than messages show."""
+        own = dict(vars(self))
+        return own | {"value": shown(own["value"])} if "value" in own else own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args, self.__getstate__()
 
 
 class KinetreeWarning(UserWarning):
@@ -205,7 +253,17 @@ def expect(value: object, kinds: type | UnionType | tuple[type, ...], what: str,
     kinetree.errors.InputError: joint must be the name of a joint, got 3
     """
     if not isinstance(value, kinds):
-        raise InputError(f"{what} must be {wanted}, got {shown(value)}")
+        raise InputError(must_be(what, wanted, value))
+
+
+def must_be(offender: str, allowed: str, value: object, form: str | None = None) -> Refusal:
+    """Message for a value that is not what it must be; with a ``form`` the value is formatted by that.
+
+    >>> must_be("step", "a positive number", "long"), must_be("step", "> 0 s", -0.5, "g")
+    ("step must be a positive number, got 'long'", 'step must be > 0 s, got -0.5')
+    """
+    got = shown(value) if form is None else format(value, form)
+    return Refusal(f"{offender} must be {allowed}, got {got}", offender, value, allowed)
 
 
 def texts(values: object, what: str) -> tuple[str, ...]:
@@ -215,10 +273,10 @@ def texts(values: object, what: str) -> tuple[str, ...]:
     ('hip', 'knee')
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"{what} must be a list of names, got {shown(values)}")
+        raise InputError(must_be(what, "a list of names", values))
     found = tuple(values)
     if not all(isinstance(x, str) for x in found):
-        raise InputError(f"{what} must be a list of names, got {shown(values)}")
+        raise InputError(must_be(what, "a list of names", values))
     return found
 
 
@@ -229,18 +287,23 @@ def listed(choices: Iterable[object], most: int = 20) -> str:
     return named if len(names) <= most else f"{named}, ... ({len(names)} in all)"
 
 
-def unknown_name(kind: str, name: object, choices: Iterable[object], named: int = 0) -> str:
+def unknown_name(kind: str, name: object, choices: Iterable[object], named: int = 0) -> Refusal:
     """Message for a name that is none of the choices, with the nearest one suggested.
 
     Only the first messages of many help with a choice, as to find it takes time: ``named`` were there before.
     """
-    if named >= HELPFUL:
-        return f"unknown {kind} '{cut(str(name))}'"
-    names = [str(choice) for choice in choices]
-    near = [word for word in OTHER_WORDS.get(str(name), ()) if word in names]
-    near = near or difflib.get_close_matches(str(name)[:LONGEST], names, n=1)
+    names = [str(choice) for choice in choices] if named < HELPFUL else []
+    return Refusal(_unknown(kind, str(name), names, named < HELPFUL), kind, name, names)
+
+
+def _unknown(kind: str, name: str, names: list[str], helps: bool) -> str:
+    """The words for an unknown name; with what is allowed if they are to help."""
+    if not helps:
+        return f"unknown {kind} '{cut(name)}'"
+    near = [word for word in OTHER_WORDS.get(name, ()) if word in names]
+    near = near or difflib.get_close_matches(name[:LONGEST], names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
-    return f"unknown {kind} '{cut(str(name))}'; allowed: {listed(names)}.{hint}"
+    return f"unknown {kind} '{cut(name)}'; allowed: {listed(names)}.{hint}"
 
 
 def __dir__() -> list[str]:

@@ -23,7 +23,7 @@ from kinetree.environments.episodes import LARGEST, Episodes
 from kinetree.environments.library import TASKS
 from kinetree.environments.moment import Moment as Moment
 from kinetree.environments.task import LearningTask as LearningTask
-from kinetree.errors import InputError, MissingExtraError, expect, shown, unknown_name
+from kinetree.errors import InputError, MissingExtraError, expect, must_be, unknown_name
 from kinetree.formats.files import load
 from kinetree.formats.regular_file import PathLike
 from kinetree.model.mechanism import Mechanism
@@ -143,7 +143,7 @@ class MechanismVectorEnv(VectorEnv[Numbers, Numbers, Numbers]):
             self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(seed)
         self._episodes.random = self._np_random
         if options is not None and not isinstance(options, Mapping):
-            raise InputError(f"options must be a dictionary, got {shown(options)}")
+            raise InputError(must_be("options", "a dictionary", options))
         where = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool)))
         if where.dtype != np.bool_ or where.shape != (self.num_envs,):
             raise InputError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kinetree.other_names import names_of
 from kinetree.tasks.lifting.cyclic import LiftCycle, cycle
+from kinetree.tasks.lifting.exhaustion import Exhaustion, lift_until_exhausted
 from kinetree.tasks.lifting.lift import Lift, lift
 from kinetree.tasks.lifting.problem import Lifter, lifter, lifting_problem
 from kinetree.tasks.lifting.repeated import repeat
@@ -16,6 +17,7 @@ from kinetree.tasks.lifting.squat import SquatRow, SquatScore, squat_score
 from kinetree.tasks.lifting.task import Lifting
 
 __all__ = [
+    "Exhaustion",
     "Lift",
     "LiftCycle",
     "Lifter",
@@ -24,6 +26,7 @@ __all__ = [
     "SquatScore",
     "cycle",
     "lift",
+    "lift_until_exhausted",
     "lifter",
     "lifting_problem",
     "repeat",

@@ -24,6 +24,7 @@ from kinetree.analysis.muscles import paths as paths
 from kinetree.analysis.muscles import rates as rates
 from kinetree.dynamics.muscles.hill import FiberState as FiberState
 from kinetree.other_names import names_of
+from kinetree.report.muscle_plot import plot_activations as plot
 
 __all__ = [
     "FiberState",
@@ -37,6 +38,7 @@ __all__ = [
     "metabolic_rate",
     "moment_arms",
     "paths",
+    "plot",
     "rates",
     "share",
     "torques",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
-from kinetree.errors import InputError, KinetreeWarning, listed, shown, unknown_name
+from kinetree.errors import InputError, KinetreeWarning, Refusal, listed, must_be, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.other_names import checks_keywords
@@ -43,7 +43,7 @@ class Wrench:
 
     def __post_init__(self) -> None:
         if self.frame not in FRAMES:
-            raise InputError(f"wrench on '{self.body}': {unknown_name('frame', self.frame, FRAMES)}")
+            raise InputError(unknown_name("frame", self.frame, FRAMES).after(f"wrench on '{self.body}': "))
         for name in ("force", "moment", "point"):
             what = f"{name} of the wrench on '{self.body}'"
             array = finite(numbers(getattr(self, name), what), what)
@@ -74,10 +74,9 @@ def fitting(mechanism: Mechanism, values: Coordinates, what: str) -> Array:
     array = numbers(values, what)
     n = mechanism.n_dof
     if array.ndim == 0 or array.shape[-1] != n:
-        raise InputError(
-            f"{what} must have shape (..., {n}), one value for each of the joints "
-            f"{listed(mechanism.joint_names)}; got shape {array.shape}"
-        )
+        wanted = f"(..., {n}), one value for each of the joints {listed(mechanism.joint_names)}"
+        stated = f"{what} must have shape {wanted}; got shape {array.shape}"
+        raise InputError(Refusal(stated, what, array.shape, wanted))
     return array
 
 
@@ -86,7 +85,7 @@ def _by_name(mechanism: Mechanism, values: Mapping[str, float], what: str) -> Ar
     found = np.zeros(mechanism.n_dof)
     for name, value in values.items():
         if name not in mechanism.joint_names:
-            raise InputError(f"{what}: {unknown_name('joint', name, mechanism.joint_names)}")
+            raise InputError(unknown_name("joint", name, mechanism.joint_names).after(f"{what}: "))
         found[mechanism.joint_index(name)] = number(value, f"{what} of joint '{name}'")
     return found
 
@@ -98,7 +97,7 @@ def coordinates(mechanism: Mechanism, values: Coordinates, what: str) -> Array:
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = f" in {state_name(place[:-1])}" if len(place) > 1 else ""
         joint = mechanism.joint_names[place[-1]]
-        raise InputError(f"{what} must be finite, got {array[place]} for joint '{joint}'{where}")
+        raise InputError(must_be(what, "finite", array[place], "").then(f" for joint '{joint}'{where}"))
     return array
 
 
@@ -149,7 +148,7 @@ def random_state(
     """
     expect_mechanism(mechanism)
     if not isinstance(rng, np.random.Generator):
-        raise InputError(f"rng must be a generator such as numpy.random.default_rng(0), got {shown(rng)}")
+        raise InputError(must_be("rng", "a generator such as numpy.random.default_rng(0)", rng))
     tree = mechanism.tree
     free = independent_axes(mechanism)
     reach = np.where(tree.turns, np.pi, 1.0)[free]
@@ -158,7 +157,7 @@ def random_state(
     high = np.where(np.isfinite(upper), upper, np.maximum(reach, lower + 2.0 * reach))
     axes = (batch,) if isinstance(batch, int) else batch
     if not isinstance(axes, tuple | list) or not all(type(k) is int and k >= 0 for k in axes):
-        raise InputError(f"batch must be an integer >= 0 or a tuple of them, got {shown(batch)}")
+        raise InputError(must_be("batch", "an integer >= 0 or a tuple of them", batch))
     shape = (*axes, mechanism.n_dof)
     scale = number(scale, "scale")
     q = rng.uniform(low, high, shape)

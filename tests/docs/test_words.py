@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "contributing.md"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 SOURCES = [*sorted(ROOT.glob("src/**/*.py")), *sorted(ROOT.glob("benchmarks/**/*.py"))]
-KNOWN = "mot,datas,tung,fpr,te,bu,reacher,thi"  # of OpenSim, Pinocchio and ReDySim, names, a task
+KNOWN = "mot,datas,tung,fpr,te,bu,reacher,thi,sart"  # of OpenSim, Pinocchio, ReDySim; names, a task, a muscle
 
 
 def refused_words():

@@ -35,7 +35,7 @@ SWEEPS = {
 OTHERS = {  # no figure of the documents
     "walking", "walking_two_step", "lifting", "lifting_one_hand", "lifting_repeated", "iftomm", "jansen_walk",
     "quadruped_predicted_trot", "planar_biped_jump", "one_leg_hop",
-    "lifting_beside", "lifting_cycle",
+    "lifting_beside", "lifting_cycle", "lifting_fatigue",
     "quadruped_prescribed", "cart_pole_swing_up", "two_arms_carry",
     *SWEEPS,
 }  # fmt: skip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinetree.errors import InputError, KinetreeError, shown
+from kinetree.errors import InputError, KinetreeError, must_be, shown
 
 Array = NDArray[np.float64]
 ErrorKind = type[KinetreeError]
@@ -30,7 +31,7 @@ def numbers(values: ArrayLike, what: str, error: ErrorKind = InputError) -> Arra
             raise TypeError(f"its values are of type {raw.dtype}")
         return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as reason:
-        raise error(f"{what} must be real numbers, got {shown(values)} ({reason})") from None
+        raise error(must_be(what, "real numbers", values).then(f" ({reason})")) from None
 
 
 def finite(array: Array, what: str, error: ErrorKind = InputError) -> Array:
@@ -38,25 +39,36 @@ def finite(array: Array, what: str, error: ErrorKind = InputError) -> Array:
     if not np.isfinite(array).all():
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = f" at index {place[0] if len(place) == 1 else place}" if place else ""
-        raise error(f"{what} must be finite, got {array[place]}{where}")
+        raise error(must_be(what, "finite", array[place], "").then(where))
     return array
 
 
 def number(value: object, what: str, error: ErrorKind = InputError) -> float:
     """One finite number."""
     if isinstance(value, bool) or value is None:
-        raise error(f"{what} must be a number, got {shown(value)}")
+        raise error(must_be(what, "a number", value))
     array = finite(numbers(value, what, error), what, error)  # type: ignore[arg-type]
     if array.ndim:
-        raise error(f"{what} must be one number, got an array of shape {array.shape}")
+        raise error(must_be(what, "one number", f"an array of shape {array.shape}", ""))
     return float(array)
+
+
+def positive(value: object, what: str, unit: str = "") -> float:
+    """One number above zero."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return value
+    x = number(value, what)
+    if x <= 0.0:
+        raise InputError(must_be(what, f"> 0{' ' + unit if unit else ''}", x, "g"))
+    return x
 
 
 def vector(values: ArrayLike, length: int, what: str, error: ErrorKind = InputError) -> Array:
     """A read-only vector of finite numbers with the given length."""
     array = finite(numbers(values, what, error), what, error)
     if array.shape != (length,):
-        raise error(f"{what} must be a vector of {length} numbers, got shape {array.shape}: {shown(values)}")
+        got = f"shape {array.shape}: {shown(values)}"
+        raise error(must_be(what, f"a vector of {length} numbers", got, ""))
     return frozen(array)
 
 
@@ -64,7 +76,7 @@ def matrix(values: ArrayLike, shape: tuple[int, int], what: str, error: ErrorKin
     """A read-only matrix of finite numbers with the given shape."""
     array = finite(numbers(values, what, error), what, error)
     if array.shape != shape:
-        raise error(f"{what} must be a {shape[0]} x {shape[1]} matrix, got shape {array.shape}")
+        raise error(must_be(what, f"a {shape[0]} x {shape[1]} matrix", f"shape {array.shape}", ""))
     return frozen(array)
 
 

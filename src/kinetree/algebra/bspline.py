@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 
 Integers = NDArray[np.int64]
 HIGHEST_DEGREE = 9
@@ -68,7 +68,7 @@ class BSplineBasis:
         [-0.5, 0.0, 0.5, 1.0, 1.5]
         """
         if type(segments) is not int or not 1 <= segments <= MOST_SEGMENTS:
-            raise InputError(f"segments must be an integer from 1 to {MOST_SEGMENTS}, got {shown(segments)}")
+            raise InputError(must_be("segments", f"an integer from 1 to {MOST_SEGMENTS}", segments))
         return cls.on(np.arange(segments + 1) / segments, degree, clamped=clamped)
 
     @classmethod
@@ -97,7 +97,7 @@ class BSplineBasis:
             )
         before, after = np.zeros(degree), np.ones(degree)
         if not isinstance(clamped, bool):
-            raise InputError(f"clamped must be True or False, got {shown(clamped)}")
+            raise InputError(must_be("clamped", "True or False", clamped))
         if not clamped:
             count = len(inner) - 1  # of knots in each period
             before, after = (
@@ -150,9 +150,9 @@ class BSplineBasis:
         """
         s = finite(numbers(s, "s"), "s")
         if s.ndim != 1 or ((s < 0.0) | (s > 1.0)).any():
-            raise InputError(f"s must be a vector of numbers from 0 to 1, got {shown(s)}")
+            raise InputError(must_be("s", "a vector of numbers from 0 to 1", s))
         if type(derivatives) is not int or derivatives < 0:
-            raise InputError(f"derivatives must be an integer of at least 0, got {shown(derivatives)}")
+            raise InputError(must_be("derivatives", "an integer of at least 0", derivatives))
         p, t = self.degree, self.knots
         span = np.searchsorted(t, s, side="right") - 1
         span = np.minimum(span, int(np.searchsorted(t, 1.0, side="left")) - 1)
@@ -230,7 +230,7 @@ class BSplineBasis:
 
 def _checked_degree(degree: object) -> int:
     if type(degree) is not int or not 1 <= degree <= HIGHEST_DEGREE:
-        raise InputError(f"degree must be an integer from 1 to {HIGHEST_DEGREE}, got {shown(degree)}")
+        raise InputError(must_be("degree", f"an integer from 1 to {HIGHEST_DEGREE}", degree))
     return degree
 
 

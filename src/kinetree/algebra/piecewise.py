@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 
 SMOOTH = 2  # derivatives that must not jump where a table counts as smooth
 ROUNDING = 1e-9
@@ -60,7 +60,7 @@ class PiecewisePolynomial:
     def at(self, t: ArrayLike, derivative: int = 0) -> Array:
         """The values, or one of their derivatives, (..., n) at times (...)."""
         if type(derivative) is not int or derivative < 0:
-            raise InputError(f"derivative must be an integer of at least 0, got {shown(derivative)}")
+            raise InputError(must_be("derivative", "an integer of at least 0", derivative))
         time = finite(numbers(t, "time"), "time")
         i = np.clip(np.searchsorted(self.breaks, time, side="right") - 1, 0, len(self.breaks) - 2)
         first, last = self.breaks[0], self.breaks[-1]

@@ -18,7 +18,7 @@ from kinetree.dynamics.checks import check_finite, checking, given
 from kinetree.dynamics.evaluate import evaluate, same_batch
 from kinetree.dynamics.forward import solved
 from kinetree.dynamics.loads import Wrenches, axis_loads, body_loads, with_springs
-from kinetree.errors import InputError, SingularityError, unknown_name
+from kinetree.errors import InputError, SingularityError, must_be, unknown_name
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE, FLOATING_INVERSE
 from kinetree.kernels.tree_columns import gross_inertia
@@ -213,13 +213,13 @@ def prescribed_joints(mechanism: Mechanism, prescribed: Prescribed) -> Integers:
     if prescribed is None:
         return np.flatnonzero(mechanism.actuated)
     if isinstance(prescribed, str) or not isinstance(prescribed, Sequence | np.ndarray):
-        raise InputError(f"prescribed must be a list of names of joints, got {prescribed!r}")
+        raise InputError(must_be("prescribed", "a list of names of joints", prescribed))
     parts = {x.joint.name: x.joint.dof_names for x in mechanism.links if x.joint.mimic is None}
     chosen: set[int] = set()
     for name in prescribed:
         if not isinstance(name, str) or (name not in mechanism.joint_names and name not in parts):
             known = dict.fromkeys((*mechanism.joint_names, *parts))
-            raise InputError(f"prescribed: {unknown_name('joint', name, known)}")
+            raise InputError(unknown_name("joint", name, known).after("prescribed: "))
         chosen |= {mechanism.joint_index(x) for x in parts.get(name, (name,))}
     return np.array(sorted(chosen), dtype=np.int64)
 

@@ -20,7 +20,7 @@ from kinetree.dynamics.inverse import (
     tree_reactions,
 )
 from kinetree.dynamics.loads import Wrenches
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import COMPONENTS, FRAMES, Frame
@@ -238,7 +238,7 @@ def joint_reactions(
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
     if not isinstance(labeled, bool):
-        raise InputError(f"labeled must be True or False, got {shown(labeled)}")
+        raise InputError(must_be("labeled", "True or False", labeled))
     if mechanism.loops:
         from kinetree.dynamics.loops.verbs import closed_reactions
 

@@ -15,7 +15,7 @@ from kinetree.analysis.targets import Target, TargetProblems, problem_of
 from kinetree.dynamics.loops.assembly import CLOSE, closest, is_closed
 from kinetree.dynamics.loops.positions import LoopPositions
 from kinetree.dynamics.loops.system import RANK, constraints, size_of
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.joint import Joint
@@ -293,10 +293,10 @@ def _is_closed(mechanism: Mechanism, q: Array) -> Flags:
 
 def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> None:
     if number(tolerance, "tolerance") <= 0:
-        raise InputError(f"tolerance must be > 0, got {tolerance:g}")
+        raise InputError(must_be("tolerance", "> 0", tolerance, "g"))
     for value, what, least in ((max_iterations, "max_iterations", 1), (restarts, "restarts", 0)):
         if type(value) is not int or not least <= value <= MOST_TRIALS:
-            raise InputError(f"{what} must be an integer from {least} to {MOST_TRIALS}, got {shown(value)}")
+            raise InputError(must_be(what, f"an integer from {least} to {MOST_TRIALS}", value))
 
 
 def _result(problem: TargetProblems, best: Best, tolerance: float, strict: bool) -> InverseKinematics:

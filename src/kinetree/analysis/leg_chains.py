@@ -47,7 +47,9 @@ class Leg:
     def __post_init__(self) -> None:
         texts(self.contact_points, f"leg '{self.name}': contact_points")
         if self.knee_to not in ("front", "rear"):
-            raise InputError(f"leg '{self.name}': {unknown_name('side', self.knee_to, ('front', 'rear'))}")
+            raise InputError(
+                unknown_name("side", self.knee_to, ("front", "rear")).after(f"leg '{self.name}': ")
+            )
         if self.ankle_pitch is None and (self.ankle_roll is not None or len(self.contact_points) != 1):
             raise InputError(
                 f"leg '{self.name}' has no ankle pitch, so its foot is one contact point and rolls with the "
@@ -245,7 +247,7 @@ def _given(mechanism: Mechanism, leg: Leg) -> LegChain:
     points = {point.name: point for point in mechanism.contact_points}
     for name in leg.contact_points:
         if name not in points:
-            raise InputError(f"leg '{leg.name}': {unknown_name('contact point', name, points)}")
+            raise InputError(unknown_name("contact point", name, points).after(f"leg '{leg.name}': "))
     bodies = {points[name].body for name in leg.contact_points}
     if len(bodies) != 1:
         raise InputError(
@@ -255,7 +257,7 @@ def _given(mechanism: Mechanism, leg: Leg) -> LegChain:
     joints = () if chain is None else chain.joints
     for name in (leg.hip_pitch, leg.knee):
         if name not in joints:
-            raise InputError(f"leg '{leg.name}': {unknown_name('joint of its chain', name, joints)}")
+            raise InputError(unknown_name("joint of its chain", name, joints).after(f"leg '{leg.name}': "))
     assert chain is not None
     return LegChain(chain.links, tuple(points[name] for name in leg.contact_points))
 

@@ -14,7 +14,7 @@ from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.analysis.legs import Foot, Legged, OnFeet, legged
 from kinetree.analysis.stance import standing
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
@@ -80,9 +80,9 @@ class LeggedStance(OnFeet):
             return self
         for name, limit in limits.items():
             if name not in self.joints:
-                raise InputError(f"gait: limits: {unknown_name('joint', name, self.joints)}")
+                raise InputError(unknown_name("joint", name, self.joints).after("gait: limits: "))
             if not number(limit, f"gait: limits: {name}") > 0.0:
-                raise InputError(f"gait: limits: {name} must be positive, got {shown(limit)}")
+                raise InputError(must_be(f"gait: limits: {name}", "positive", limit))
         return replace(self, own_limits={name: float(limit) for name, limit in limits.items()})
 
     @cached_property
@@ -294,7 +294,7 @@ def legged_stance(
     """
     expect_mechanism(mechanism)
     if forward not in tuple(AXES):
-        raise InputError(f"gait: forward must be x, y or z, got {forward!r}")
+        raise InputError(must_be("gait: forward", "x, y or z", forward))
     g = mechanism.gravity
     if not np.linalg.norm(g) or np.abs(g).max() < (1.0 - SAME) * np.linalg.norm(g):
         raise InputError(f"gait: gravity must point along an axis of the world, got {g.tolist()}")

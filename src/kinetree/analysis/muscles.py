@@ -74,7 +74,8 @@ def moment_arms(mechanism: Mechanism, q: ArrayLike) -> Array:
     [-0.0, -0.0316]
     """
     found, batch = geometry(mechanism, q)
-    return -found.slope.reshape(*batch, *found.slope.shape[1:])
+    arms = np.negative(found.slope, out=found.slope)
+    return arms.reshape(*batch, *arms.shape[1:])
 
 
 def paths(mechanism: Mechanism, q: ArrayLike) -> dict[str, Array]:

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.algebra.three_turns import ThreeTurns
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.model.aids import aids
 from kinetree.model.body import WORLD
 from kinetree.model.euler_coordinates import body_rates, euler_coordinates
@@ -104,7 +104,7 @@ def coordinates_to(
     place, rates = np.broadcast_arrays(place, rates)
     shares = _shares(mechanism, peer, joints, nq)
     if nq is not None and (shares[-1].qpos.stop if shares else 0) != nq:
-        raise InputError(f"nq must be {shares[-1].qpos.stop if shares else 0} for these joints, got {nq}")
+        raise InputError(must_be("nq", f"{shares[-1].qpos.stop if shares else 0} for these joints", nq, ""))
     qpos = np.zeros((*place.shape[:-1], shares[-1].qpos.stop if shares else 0))
     qvel = np.zeros((*place.shape[:-1], shares[-1].qvel.stop if shares else 0))
     for share in shares:
@@ -144,7 +144,7 @@ def _shares(
         names = [base[0] if name == ROOT_JOINT else name for name in names]
     for name in names:
         if name not in links:
-            raise InputError(f"joints: {unknown_name('joint', name, links)}")
+            raise InputError(unknown_name("joint", name, links).after("joints: "))
     missing = [name for name in links if name not in names and links[name].joint.mimic is None]
     if missing or len(set(names)) < len(names):
         raise InputError(

@@ -11,7 +11,7 @@ from kinetree.algebra.three_turns import ThreeTurns
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.dynamics.checks import checking, given
 from kinetree.dynamics.evaluate import same_batch
-from kinetree.errors import InputError, SingularityError, listed
+from kinetree.errors import InputError, SingularityError, listed, must_be
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Link, Mechanism
@@ -90,8 +90,11 @@ def _check_joints(source: Mechanism, target: Mechanism, roots: list[Link]) -> No
             )
         if not ThreeTurns(link.joint.axes[-3:]).is_proper:
             raise InputError(
-                f"base joint '{link.joint.name}' of '{target.name}': successive axes of its rotation must be "
-                f"at right angles to find angles of a pose, got {link.joint.axes[-3:].tolist()}"
+                must_be(
+                    f"base joint '{link.joint.name}' of '{target.name}': successive axes of its rotation",
+                    "at right angles to find angles of a pose",
+                    link.joint.axes[-3:].tolist(),
+                )
             )
 
 

@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array, finite, number, numbers, vector
 from kinetree.algebra.rotation_vector import rotation_by, rotation_vector
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.dynamics.loops.system import constraints, loop_rows
-from kinetree.errors import InputError, expect, shown, unknown_name
+from kinetree.errors import InputError, expect, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.state import Coordinates, coordinates, independent_axes
@@ -50,7 +50,7 @@ class Target:
             object.__setattr__(self, "orientation", _rotations(self.orientation, f"orientation {what}"))
         object.__setattr__(self, "point", vector(self.point, 3, f"point {what}"))
         if number(self.weight, f"weight {what}") <= 0:
-            raise InputError(f"weight {what} must be > 0, got {self.weight:g}")
+            raise InputError(must_be(f"weight {what}", "> 0", self.weight, "g"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ def problem_of(
     expect(wanted, Iterable, "targets", "a Target or a list of them")
     wanted = tuple(wanted)
     if not wanted or not all(isinstance(target, Target) for target in wanted):
-        raise InputError(f"targets must be a Target or a list of them, got {shown(targets)}")
+        raise InputError(must_be("targets", "a Target or a list of them", targets))
     for target in wanted:
         mechanism.place_of(target.body)
     lower, upper = (

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.placement import Placement
-from kinetree.errors import InputError, expect, shown
+from kinetree.errors import InputError, expect, must_be
 
 
 def wrenches_in_frames(wrenches: ArrayLike, frames: Sequence[Placement]) -> Array:
@@ -33,7 +33,7 @@ def wrenches_in_frames(wrenches: ArrayLike, frames: Sequence[Placement]) -> Arra
     expect(frames, Sequence, "frames", "a list of placements")
     for frame in frames:
         if not isinstance(frame, Placement):
-            raise InputError(f"frames must be placements, got {shown(frame)}")
+            raise InputError(must_be("frames", "placements", frame))
     if len(frames) != given.shape[-2]:
         raise InputError(f"{given.shape[-2]} wrenches need as many frames, got {len(frames)}")
     R = np.array([frame.rotation for frame in frames]).reshape(-1, 3, 3)

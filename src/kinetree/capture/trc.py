@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from kinetree.algebra.arrays import Array
 from kinetree.capture.trial import LENGTHS, Trial, unit_length
 from kinetree.errors import FileError, cut
 from kinetree.formats.regular_file import check_writable, read_text, write_text
 
+ROUNDED = 1.1e-3  # s: times of files have three digits
 GAPS = ("", "nan", "na", "none", "-")
 
 
@@ -39,7 +41,18 @@ def read_trc(path: Path) -> Trial:
     table = np.array(rows)
     positions = scale * table[:, 1:].reshape(len(table), len(names), 3)
     positions[np.isnan(positions).any(axis=-1)] = np.nan
-    return Trial(tuple(names), table[:, 0], positions, source=str(path), units=head["units"])
+    time = _regular(table[:, 0], head.get("datarate", ""))
+    return Trial(tuple(names), time, positions, source=str(path), units=head["units"])
+
+
+def _regular(time: Array, rate: str) -> Array:
+    """Times by the rate of the frames, if those of the file are the same but for their rounding."""
+    try:
+        step = 1.0 / float(rate)
+    except (ValueError, ZeroDivisionError):
+        return time
+    exact = time[0] + step * np.arange(len(time))
+    return exact if np.abs(time - exact).max() < min(ROUNDED, 0.5 * step) else time
 
 
 def _row(line: str, markers: int, where: str) -> list[float]:

@@ -32,7 +32,7 @@ BAD_INPUT, FAILED, INTERRUPTED = 2, 3, 130
 Model = Annotated[
     str,
     typer.Argument(
-        help="Name of a mechanism (see 'zoo'), a .toml, .urdf, .xacro, .sdf or .xml file, or a study.",
+        help="Name of a mechanism (see 'zoo'), a .toml, .urdf, .xacro, .sdf, .xml or .osim file, or a study.",
         metavar="MODEL",
         autocompletion=complete_model,
     ),

@@ -24,11 +24,18 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show", "Show a mechanism or a result in the browser."),
         "export": ("export", "Export a result: table, movie, OpenSim files, mechanism."),
     },
+    "Motion capture": {
+        "scale": ("capture", "Scale a model to the person of a static trial."),
+        "track": ("capture", "Find the motion of a model whose markers are nearest to measured ones."),
+    },
     "Mechanisms": {
         "zoo": ("models", "List mechanisms that come with Kinetree or another package."),
         "info": ("models", "Show a mechanism (tree, joints, modules, mobility) or a result."),
         "draw": ("models", "Draw a mechanism into a picture file."),
-        "convert": ("models", "Convert TOML, URDF, SDF, MJCF, ReDySim and DH tables to TOML, URDF or MJCF."),
+        "convert": (
+            "models",
+            "Convert TOML, URDF, SDF, MJCF, .osim, .m and DH tables to TOML, URDF or MJCF.",
+        ),
         "export-code": ("export_code", "Write C code of a mechanism's dynamics that needs no library."),
         "verify": ("verify", "Compare all formulations of dynamics on a mechanism."),
         "derivatives": ("verify", "Compare the exact derivatives with numerical ones."),

@@ -89,8 +89,8 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="A .toml, .urdf, .xacro, .sdf, .xml (MJCF) or .m (inputs.m of ReDySim) file, a DH table as "
-            ".csv, or a name in the zoo.",
+            help="A .toml, .urdf, .xacro, .sdf, .xml (MJCF), .osim or .m (of ReDySim) file, a DH table "
+            "as .csv, or a name in the zoo.",
             metavar="IN",
             autocompletion=complete_model,
         ),
@@ -119,7 +119,7 @@ def convert(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert TOML, URDF, SDF, MJCF, ReDySim's inputs.m and DH tables to TOML, URDF or MJCF.
+    """Convert TOML, URDF, SDF, MJCF, .osim, .m and DH tables to TOML, URDF or MJCF.
 
     Whatever the other format cannot represent is left out and reported. A DH table in CSV has a header such
     as name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and one row per body; joint is its kind,

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.control.controller import Controller, plain, short
 from kinetree.control.per_joint import Checked, PerJoint, checked, spread
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 from kinetree.kernels.torque_law import DriveParts
 from kinetree.model.mechanism import Mechanism
 
@@ -93,7 +93,7 @@ def _positive(value: PerJoint, what: str, unit: str) -> Checked:
     else:
         wrong = [f"{x:g} at index {k}" for k, x in enumerate(found.tolist()) if x <= 0.0]
     if wrong:
-        raise InputError(f"{what} must be > 0 {unit}, got {wrong[0]}")
+        raise InputError(must_be(what, f"> 0 {unit}", wrong[0], ""))
     return found
 
 

@@ -18,7 +18,7 @@ from kinetree.control.desired_motion import DesiredMotion
 from kinetree.control.fitted import LIMITS_OF_MODEL, Fitted, Recipe, fitted, without_passive
 from kinetree.control.per_joint import Checked, PerJoint, checked
 from kinetree.dynamics.loads import Wrenches
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.kernels.torque_law import COMPUTED, GRAVITY, NO_MODEL, LawParts
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -212,7 +212,7 @@ def _checked_period(period: float | None) -> float | None:
         return None
     x = number(period, "period")
     if x < 0.0:
-        raise InputError(f"period must be > 0 s, or None for a law in continuous time, got {x:g}")
+        raise InputError(must_be("period", "> 0 s, or None for a law in continuous time", x, "g"))
     return x or None
 
 

@@ -14,7 +14,7 @@ from kinetree.analysis.sensitivity import forward_dynamics_derivatives
 from kinetree.control.desired_motion import Desired, DesiredMotion, desired_motion
 from kinetree.control.per_joint import Checked, PerJoint, checked, spread
 from kinetree.control.structure import effort_limits
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, must_be
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
@@ -78,7 +78,7 @@ def _positive(value: PerJoint, what: str, unit: str) -> Checked:
         raise InputError(f"{what} must be > 0 {unit}, got no number")
     least = min(found.values(), default=1.0) if isinstance(found, dict) else float(np.min(found))
     if least <= 0.0:
-        raise InputError(f"{what} must be > 0 {unit}, got {least:g}")
+        raise InputError(must_be(what, f"> 0 {unit}", least, "g"))
     return found
 
 
@@ -137,7 +137,7 @@ class LQR:
         if mechanism.loops:
             raise InputError(f"'{mechanism.name}' has closed loops, which LQR cannot linearize")
         if type(self.nodes) is not int or self.nodes < 2:
-            raise InputError(f"nodes must be an integer of at least 2, got {self.nodes!r}")
+            raise InputError(must_be("nodes", "an integer of at least 2", self.nodes))
         desired = desired_motion(self.motion)
         if desired.n != mechanism.n_dof:
             raise InputError(
@@ -203,7 +203,7 @@ def _cost(value: ArrayLike, count: int, what: str, least: float) -> Array:
     if array.shape not in ((), (count,)):
         raise InputError(f"{what} must be a number or {count} of them, got shape {array.shape}")
     if (array < least).any():
-        raise InputError(f"{what} must be {'> 0' if least > 0.0 else '0 or more'}, got {array.min():g}")
+        raise InputError(must_be(what, f"{'> 0' if least > 0.0 else '0 or more'}", array.min(), "g"))
     return np.array(np.broadcast_to(array, (count,)))
 
 

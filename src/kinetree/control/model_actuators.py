@@ -75,7 +75,7 @@ class ModelActuators:
             u = np.zeros(len(names))
             for name, x in given.items():
                 if name not in names:
-                    raise InputError(f"control: {unknown_name('actuator', name, names)}")
+                    raise InputError(unknown_name("actuator", name, names).after("control: "))
                 u[names.index(name)] = x
         elif given.ndim == 0 or given.shape == (len(actuators),):
             u = np.broadcast_to(given, len(actuators))

@@ -17,7 +17,7 @@ from kinetree.control.per_joint import PerJoint, checked, critical, is_zero
 from kinetree.control.structure import has_floating_base
 from kinetree.control.torque_source import TableSource
 from kinetree.control.torque_table import TorqueTable
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -55,7 +55,7 @@ class ComputedTorque(Controller):
         kp, ki = checked(self.kp, "kp"), checked(self.ki, "ki")
         kd = critical(kp) if self.kd is None else checked(self.kd, "kd")
         if not isinstance(self.knows_ground, bool):
-            raise InputError(f"knows_ground must be True or False, got {shown(self.knows_ground)}")
+            raise InputError(must_be("knows_ground", "True or False", self.knows_ground))
         self._set(trajectory=desired.source, kp=kp, kd=kd, ki=ki)
         return Recipe(desired, kp, kd, ki, None, COMPUTED, checked_model(self.model), self.knows_ground)
 
@@ -146,5 +146,5 @@ def _torques(given: object) -> TorqueTable | PiecewisePolynomial:
     if isinstance(given, tuple) and len(given) == 2:
         return TorqueTable(*given)
     raise InputError(
-        f"torques must be a TorqueTable, a PiecewisePolynomial or a pair (times, torques), got {shown(given)}"
+        must_be("torques", "a TorqueTable, a PiecewisePolynomial or a pair (times, torques)", given)
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import number
 from kinetree.algebra.rotation import rotation_about
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.inertia import ROUNDING, Inertia
 from kinetree.model.joint import Joint
@@ -94,19 +94,19 @@ def _generator(seed: int | np.random.Generator) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be an integer >= 0 or a random generator, got {shown(seed)}")
+        raise InputError(must_be("seed", "an integer >= 0 or a random generator", seed))
     return np.random.default_rng(seed)
 
 
 def _part(value: float, what: str) -> float:
     x = number(value, what)
     if not 0.0 <= x < 1.0:
-        raise InputError(f"{what} must be a fraction from 0 to below 1, got {x:g}")
+        raise InputError(must_be(what, "a fraction from 0 to below 1", x, "g"))
     return x
 
 
 def _size(value: float, what: str, unit: str) -> float:
     x = number(value, what)
     if x < 0.0:
-        raise InputError(f"{what} must be >= 0 {unit}, got {x:g}")
+        raise InputError(must_be(what, f">= 0 {unit}", x, "g"))
     return x

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, numbers
 from kinetree.control.structure import why_idle
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
@@ -30,7 +30,7 @@ def checked(value: PerJoint, what: str, *, signed: bool = False, unlimited: bool
             str(name): _one(x, f"{what} of joint '{name}'", signed, unlimited) for name, x in value.items()
         }
     if value is None or isinstance(value, bool):
-        raise InputError(f"{what} must be numbers, got {shown(value)}")
+        raise InputError(must_be(what, "numbers", value))
     array = numbers(value, what)
     if array.ndim > 1:
         raise InputError(f"{what} must be one number or a vector, got shape {array.shape}")
@@ -46,7 +46,7 @@ def checked(value: PerJoint, what: str, *, signed: bool = False, unlimited: bool
 def _one(value: float, what: str, signed: bool, unlimited: bool) -> float:
     single = checked(value, what, signed=signed, unlimited=unlimited)
     if not isinstance(single, float):
-        raise InputError(f"{what} must be one number, got {shown(value)}")
+        raise InputError(must_be(what, "one number", value))
     return single
 
 
@@ -119,7 +119,7 @@ def joint_places(name: str, mechanism: Mechanism, what: str) -> list[int]:
     """Places in q that a name stands for; all must be actuated."""
     places = named_joints(mechanism)
     if name not in places:
-        raise InputError(f"{what}: {unknown_name('joint', name, places)}")
+        raise InputError(unknown_name("joint", name, places).after(f"{what}: "))
     idle = [k for k in places[name] if not mechanism.actuated[k]]
     if idle:
         raise InputError(f"{what}: '{name}' {why_idle(mechanism, idle[0])}")

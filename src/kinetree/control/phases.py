@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.control.controller import Controller, checked_limits, plain
 from kinetree.control.per_joint import PerJoint
 from kinetree.control.sampled import ContactReading, RunningLaw, SampledLaw
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.model.mechanism import Mechanism
 
 
@@ -35,7 +35,7 @@ class Phase:
 
     def __post_init__(self) -> None:
         if not (callable(self.law) or isinstance(self.law, Controller) or hasattr(self.law, "sampled")):
-            raise InputError(f"the law of a phase must be a controller or a function, got {shown(self.law)}")
+            raise InputError(must_be("the law of a phase", "a controller or a function", self.law))
         if self.until is None or callable(self.until):
             return
         if not number(self.until, "until") > 0.0:
@@ -67,7 +67,7 @@ class Phases:
     def __post_init__(self) -> None:
         given = tuple(self.phases) if isinstance(self.phases, list | tuple) else ()
         if not given or not all(isinstance(phase, Phase) for phase in given):
-            raise InputError(f"phases must be one or more Phase(...), got {shown(self.phases)}")
+            raise InputError(must_be("phases", "one or more Phase(...)", self.phases))
         endless = [k for k, phase in enumerate(given) if phase.until is None]
         if endless and (endless[0] < len(given) - 1 or self.cycle):
             raise InputError(

@@ -16,7 +16,7 @@ from kinetree.control.controller import checked_limits, plain, short
 from kinetree.control.fitted import torque_limits
 from kinetree.control.per_joint import PerJoint
 from kinetree.control.structure import why_idle
-from kinetree.errors import InputError, SimulationError, listed, unknown_name
+from kinetree.errors import InputError, SimulationError, listed, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism
 
 
@@ -89,12 +89,12 @@ class SampledLaw:
 
     def __post_init__(self) -> None:
         if not callable(self.law) or isinstance(self.law, type):
-            raise InputError(f"law must be a function of (t, q, qd) or (t, q, qd, contact), got {self.law!r}")
+            raise InputError(must_be("law", "a function of (t, q, qd) or (t, q, qd, contact)", self.law))
         if not self._reads_contact:
             check_takes(self.law, "t, q, qd", f"the law '{self.name}'")
         period, delay = number(self.period, "period"), number(self.delay, "delay")
         if not period > 0.0:
-            raise InputError(f"period of a sampled law must be > 0 s, got {period:g}")
+            raise InputError(must_be("period of a sampled law", "> 0 s", period, "g"))
         ticks = delay / period
         if delay < 0.0 or abs(ticks - round(ticks)) > 1e-6:
             raise InputError(f"delay must be a multiple >= 0 of the period {period:g} s, got {delay:g} s")
@@ -207,14 +207,14 @@ class RunningLaw:
 
 def _checked_noise(noise: Any) -> tuple[float, float]:
     if not isinstance(noise, tuple | list) or len(noise) != 2:
-        raise InputError(f"noise must be two numbers, for q and qd, got {noise!r}")
+        raise InputError(must_be("noise", "two numbers, for q and qd", noise))
     values = tuple(number(x, f"noise of {what}") for x, what in zip(noise, ("q", "qd"), strict=True))
     if min(values) < 0.0:
-        raise InputError(f"noise must be >= 0, got {noise!r}")
+        raise InputError(must_be("noise", ">= 0", noise))
     return values  # type: ignore[return-value]
 
 
 def _checked_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be an integer >= 0, got {seed!r}")
+        raise InputError(must_be("seed", "an integer >= 0", seed))
     return seed

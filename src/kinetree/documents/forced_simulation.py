@@ -15,7 +15,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import kinetic_energy, potential_energy
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
-from kinetree.errors import InputError, SingularityError, unknown_name
+from kinetree.errors import InputError, SingularityError, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import State
 from kinetree.trajectories.cycloidal import half_turn
@@ -297,7 +297,7 @@ def check_run(mechanism: Mechanism, algorithms: Sequence[str], rtol: float) -> N
         if name not in ALGORITHMS:
             raise InputError(unknown_name("algorithm", name, ALGORITHMS))
     if not TIGHTEST <= rtol <= LOOSEST:
-        raise InputError(f"rtol must be from {TIGHTEST:g} to {LOOSEST:g}, got {rtol:g}")
+        raise InputError(must_be("rtol", f"from {TIGHTEST:g} to {LOOSEST:g}", rtol, "g"))
     check_open(mechanism, "forced_simulation")
     if mechanism.n_dof == 0 or mechanism.tree.coupling is not None:
         raise InputError(

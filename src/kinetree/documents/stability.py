@@ -29,7 +29,7 @@ from kinetree.documents.forced_simulation import (
     forced_run,
 )
 from kinetree.documents.rounding import Rounding, rounding_errors
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.zoo import puma
 from kinetree.state import State
@@ -298,7 +298,7 @@ def _go_on(run: ForcedRun) -> ForcedRun:
 def _positive(value: float, what: str) -> float:
     x = number(value, what)
     if x <= 0:
-        raise InputError(f"{what} must be > 0, got {x:g}")
+        raise InputError(must_be(what, "> 0", x, "g"))
     return x
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
 from kinetree.motion.problem.instants import GaussSamples
 from kinetree.motion.problem.problem import Problem
@@ -157,7 +157,7 @@ def document_problem(
     task = task or DOCUMENT
     who = who or pedestrian(task)
     if sharing not in SHARINGS:
-        raise InputError(f"walking: sharing must be one of {', '.join(SHARINGS)}, got {sharing!r}")
+        raise InputError(must_be("walking: sharing", f"one of {', '.join(SHARINGS)}", sharing))
     plan, torques = DocumentPhases(task), who.torques
     moving = [*who.root, *who.joints]
     return Problem(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates, fitting
 
@@ -89,5 +89,5 @@ def finite(function: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
 def check_threads(threads: object) -> bool:
     """True if it is a number of threads, or None for as many as there are cores; an error otherwise."""
     if threads is not None and (type(threads) is not int or threads < 1):
-        raise InputError(f"threads must be an integer of at least 1, got {shown(threads)}")
+        raise InputError(must_be("threads", "an integer of at least 1", threads))
     return True

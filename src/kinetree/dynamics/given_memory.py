@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.engine.run import Prepared
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 
 Answer = TypeVar("Answer")
 Lent = tuple[Sequence[Array], Array | None]
@@ -80,8 +80,12 @@ class DerivativesMemory(Generic[Answer]):
             raise InputError(f"out has {self.words} of shape {values.shape}, the result's {found.shape}")
         if type(out) is not type(answer):
             raise InputError(
-                f"out must be an earlier result for the same mechanism: {type(answer).__name__}, "
-                f"got {type(out).__name__}"
+                must_be(
+                    "out",
+                    f"an earlier result for the same mechanism: {type(answer).__name__}",
+                    type(out).__name__,
+                    "",
+                )
             )
         copied(values, found, state)
         copied(matrices, slopes, state)
@@ -91,7 +95,14 @@ class DerivativesMemory(Generic[Answer]):
 
     def _arrays(self, answer: object) -> tuple[Array, Array]:
         if not isinstance(answer, self.kind):
-            raise InputError(f"out must be an earlier result of this function, got {type(answer).__name__}")
+            raise InputError(
+                must_be(
+                    "out",
+                    "an earlier result of this function",
+                    type(answer).__name__,
+                    "",
+                )
+            )
         return getattr(answer, self.values), answer.matrices  # type: ignore[attr-defined]
 
 
@@ -99,7 +110,7 @@ def checked_out(out: object, shape: tuple[int, ...], inputs: Sequence[Any]) -> A
     """An array that an answer of that shape can be written to, apart from all inputs, as a plain one."""
     if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
         what = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise InputError(f"out must be a float64 array of shape {shape}, got {what}")
+        raise InputError(must_be("out", f"a float64 array of shape {shape}", what, ""))
     if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
         raise InputError("out must be contiguous (in C order), aligned and writable")
     if any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs):

@@ -14,6 +14,7 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import select
 import subprocess
 import sys
 import threading
@@ -53,11 +54,13 @@ class CodePiece(NamedTuple):
 
 
 class _Companion:
-    """The process, and the names of what it has not reported yet."""
+    """The process, names of what it has not reported yet, and what this one does instead of waiting."""
 
-    def __init__(self, pieces: Sequence[CodePiece], folder: Path) -> None:
+    def __init__(
+        self, pieces: Sequence[CodePiece], folder: Path, besides: Sequence[Callable[[], object]]
+    ) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
-        self._waiting = [piece.name for piece in pieces]
+        self._waiting, self._besides = [piece.name for piece in pieces], list(besides)
         path = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         settings = {CACHE_VARIABLE: str(folder), NOTICE: "0", SWITCH: "0", "PYTHONPATH": path}
         self._process = subprocess.Popen(
@@ -65,6 +68,7 @@ class _Companion:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,  # what has been read is what has been used: see `_is_silent`
             env={**os.environ, **settings},
         )
         assert self._process.stdin is not None
@@ -79,6 +83,9 @@ class _Companion:
             return False
         with self._lock:
             while name in self._waiting:
+                if self._besides and self._is_silent():
+                    self._besides.pop(0)()
+                    continue
                 line = self._process.stdout.readline().decode() if self._process.stdout is not None else ""
                 if not line:
                     self._waiting.clear()
@@ -89,6 +96,15 @@ class _Companion:
                 if line.strip() == name:
                     return True
         return False
+
+    def _is_silent(self) -> bool:
+        """Whether there is nothing to read; where that cannot be asked, there may be something."""
+        try:
+            return (
+                self._process.stdout is not None and not select.select([self._process.stdout], [], [], 0)[0]
+            )
+        except (OSError, ValueError):  # Windows knows it of sockets only
+            return False
 
     def stop(self) -> None:
         """End the process, if it has not ended."""
@@ -106,8 +122,15 @@ _companions: list[_Companion] = []
 _asked: set[tuple[str, ...]] = set()  # pieces that have been looked for; once is enough
 
 
-def compile_ahead(now: Sequence[CodePiece], meanwhile: Sequence[CodePiece]) -> None:
-    """Start a second process for the missing pieces of ``meanwhile``, if one of ``now`` is missing, too."""
+def compile_ahead(
+    now: Sequence[CodePiece],
+    meanwhile: Sequence[CodePiece],
+    besides: Sequence[Callable[[], object]] = (),
+) -> None:
+    """Start a second process for the missing pieces of ``meanwhile``, if one of ``now`` is missing, too.
+
+    While this process would wait for it, it calls ``besides``, which compile what is needed later.
+    """
     names = tuple(piece.name for piece in (*now, *meanwhile))
     if names in _asked:
         return
@@ -118,7 +141,7 @@ def compile_ahead(now: Sequence[CodePiece], meanwhile: Sequence[CodePiece]) -> N
     folder = code_folder(missing[0].name, missing[0].lanes, missing[0].source) if missing else None
     if folder is not None and is_private(folder.parents[1]):
         with contextlib.suppress(OSError):
-            _companions.append(_Companion(missing, folder.parents[1]))
+            _companions.append(_Companion(missing, folder.parents[1], besides))
 
 
 def compiled_meanwhile(name: str) -> bool:

@@ -64,6 +64,11 @@ class StateCall:
         """Whether machine code for single states is there, or would never be asked."""
         return self._is_off or bool(self._words[at.SINGLE])
 
+    @property
+    def knows_many(self) -> bool:
+        """Whether machine code for batches is there, or would never be asked."""
+        return self._is_off or bool(self._words[at.MANY])
+
     def take_single(self, body: Any, memory: Any) -> None:
         """Let single states be answered by body(memory, size of memory, pairs)."""
         self._kept += [body, memory]

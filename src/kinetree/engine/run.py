@@ -70,6 +70,7 @@ class Prepared:
             with self._preparing:
                 if not self._ways:
                     self._ways.append(self._new_way())
+                    self._answer_batches()
         return self._ways[0]
 
     def single(self, *inputs: Any) -> Any:
@@ -176,36 +177,52 @@ class Prepared:
                 self._large = self._large or self._general()
             else:
                 self._blocks = self._blocks or self._made(made)
+            self._answer_batches()
             found = self._large if streamed else self._blocks
             assert found is not None
             return found
 
+    def _answer_batches(self) -> None:
+        """Let direct calls answer batches as soon as there is code for them; without making it."""
+        way = self._ways[0] if self._ways else None
+        if way is None or way.knows_many or self._blocks is None:
+            return
+        blocks, made = self._blocks, made_for(self.kernel.name, self.tree)
+        places = (self._packed, self._places) if made is None else (0, 0)
+        way.take_many(self._body(made), blocks.table, blocks.new_memory(), *places)
+
+    def _body(self, made: MadeCode | None) -> Any:
+        """The machine code behind blocks of states."""
+        if made is not None:
+            from kinetree.engine.tape.made_code import machine_code
+
+            return machine_code(made, LANES)
+        from kinetree.engine.code import full_code, many_code
+
+        return (many_code if self.kernel.entries is None else full_code)(self.kernel)
+
     def _made(self, made: MadeCode) -> Ranges:
         """Code that was made for this tree."""
         from kinetree.engine.direct import range_call
-        from kinetree.engine.tape.made_code import machine_code, new_memory
+        from kinetree.engine.tape.made_code import new_memory
 
-        body, table = machine_code(made, LANES), tree_table(self.tree)
-        if self.way is not None:
-            self.way.take_many(body, table, new_memory(made, LANES))
-        return Ranges(range_call(body), table, partial(new_memory, made, LANES), LANES)
+        table = tree_table(self.tree)
+        return Ranges(range_call(self._body(made)), table, partial(new_memory, made, LANES), LANES)
 
     def _general(self) -> Ranges:
         """Code for any tree."""
-        from kinetree.engine.code import full_code, full_states, many_code, many_states
+        from kinetree.engine.code import full_states, many_states
         from kinetree.engine.workspace import packed_room, workspace_size
 
         kernel, table = self.kernel, tree_table(self.tree)
         room = workspace_size(kernel, self.tree, LANES)
         if kernel.entries is None:
-            run, body = many_states(kernel), many_code(kernel)
+            run = many_states(kernel)
         else:
             self._packed = -(-room // 8) * 8
             packed = packed_rows(kernel, self.tree) * kernel.entries.width
             room = self._packed + packed_room(packed, LANES)
-            run, body = full_states(kernel), full_code(kernel)
-        if self.way is not None and made_for(kernel.name, self.tree) is None:
-            self.way.take_many(body, table, cleared(room), self._packed, self._places)
+            run = full_states(kernel)
         return Ranges(run, table, partial(cleared, room), LANES)
 
     # ---- what a kernel packs ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism
 
 PerJoint = float | Mapping[str, float]
@@ -38,7 +38,7 @@ class Action(ABC):
             if name not in able:
                 raise InputError(unknown_name("joint with a drive", name, able))
         if len(set(self.joints)) < len(self.joints):
-            raise InputError(f"joints must be named once each, got {listed(self.joints)}")
+            raise InputError(must_be("joints", "named once each", listed(self.joints), ""))
         return self.joints
 
     def scales(self, mechanism: Mechanism) -> Array:
@@ -71,7 +71,7 @@ class Action(ABC):
         if isinstance(given, Mapping):
             for name in given:
                 if name not in names:
-                    raise InputError(f"{what}: {unknown_name('joint', name, names)}")
+                    raise InputError(unknown_name("joint", name, names).after(f"{what}: "))
             own = {name: number(x, f"{what} of '{name}'") for name, x in given.items()}
             found = np.array(
                 [own.get(name, x) for name, x in zip(names, usual, strict=True)], dtype=np.float64

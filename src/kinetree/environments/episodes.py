@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.environments.moment import Moment, Robot
 from kinetree.environments.task import Draw, LearningTask
-from kinetree.errors import InputError, listed, shown
+from kinetree.errors import InputError, listed, must_be
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.result.variables import ALL, Variable
@@ -66,7 +66,7 @@ class Episodes:
         self._sizes = [len(names) for names in labels]
         self.friction, self.masses = _checked_range(friction, "friction"), _checked_range(masses, "masses")
         if self.masses is not None and self.masses[0] <= 0.0:
-            raise InputError(f"masses must be two factors above 0, got {shown(masses)}")
+            raise InputError(must_be("masses", "two factors above 0", masses))
         self.random = np.random.default_rng()
         self.goal = np.zeros((count, 0))
         self.actions_done = np.zeros(count, dtype=np.int64)
@@ -75,7 +75,7 @@ class Episodes:
         self._kept: dict[int, list[tuple[float, Array, Array, Array]]] = {}
         for k in record:
             if type(k) is not int or not 0 <= k < count:
-                raise InputError(f"record must be numbers of episodes from 0 to {count - 1}, got {shown(k)}")
+                raise InputError(must_be("record", f"numbers of episodes from 0 to {count - 1}", k))
             self._kept[k] = []
         self.begin(np.ones(count, dtype=bool))
         self._check_functions()
@@ -287,5 +287,5 @@ def _checked_range(given: Any, what: str) -> tuple[float, float] | None:
         return None
     ends = numbers(given, what)
     if ends.shape != (2,) or not 0.0 <= ends[0] <= ends[1] < np.inf:
-        raise InputError(f"{what} must be two factors, 0 <= low <= high, got {shown(given)}")
+        raise InputError(must_be(what, "two factors, 0 <= low <= high", given))
     return float(ends[0]), float(ends[1])

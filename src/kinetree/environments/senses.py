@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from kinetree.algebra.arrays import Array
 from kinetree.environments.moment import Moment, Robot
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 
 TOUCH = 1.0  # N: a weaker force is no contact
 
@@ -30,7 +30,7 @@ class Sense(ABC):
         for name in ("noise", "delay"):
             x = getattr(self, name)
             if not (isinstance(x, int | float) and 0.0 <= x < np.inf):
-                raise InputError(f"{name} of {type(self).__name__} must be a number >= 0, got {x!r}")
+                raise InputError(must_be(f"{name} of {type(self).__name__}", "a number >= 0", x))
 
     @abstractmethod
     def names(self, robot: Robot) -> tuple[str, ...]:
@@ -268,7 +268,7 @@ def _chosen(names: tuple[str, ...] | None, known: tuple[str, ...]) -> tuple[str,
         if name not in known:
             raise InputError(unknown_name("joint", name, known))
     if names is not None and len(set(names)) < len(names):
-        raise InputError(f"joints must be named once each, got {listed(names)}")
+        raise InputError(must_be("joints", "named once each", listed(names), ""))
     return known if names is None else names
 
 

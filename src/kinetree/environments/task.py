@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.environments.actions import Action, Torques
 from kinetree.environments.moment import Moment
 from kinetree.environments.senses import JointPositions, JointVelocities, Sense
-from kinetree.errors import InputError, expect, shown, unknown_name
+from kinetree.errors import InputError, expect, must_be, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.ground import Ground
@@ -56,24 +56,22 @@ class LearningTask:
         expect_mechanism(self.mechanism)
         expect(self.act, Action, "act", "an Action such as Torques()")
         if isinstance(self.observe, Sense) or not isinstance(self.observe, Sequence) or not self.observe:
-            raise InputError(
-                f"observe must be a list of senses such as JointPositions(), got {shown(self.observe)}"
-            )
+            raise InputError(must_be("observe", "a list of senses such as JointPositions()", self.observe))
         for sense in self.observe:
             expect(sense, Sense, "observe", "a list of senses such as JointPositions()")
         for name in ("hold", "limit"):
             x = getattr(self, name)
             if type(x) is not int or x < 1:
-                raise InputError(f"{name} must be an integer of at least 1, got {shown(x)}")
+                raise InputError(must_be(name, "an integer of at least 1", x))
         for name, of in (("reward", "a moment"), ("ends", "a moment"), ("goal", "(random, b)")):
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "reward"):
-                raise InputError(f"{name} must be a function of {of}, got {shown(given)}")
+                raise InputError(must_be(name, f"a function of {of}", given))
         self.act.scales(self.mechanism)
         for name in ("home", "spread", "spread_rates"):
             values = self.row(name)
             if name != "home" and (values < 0.0).any():
-                raise InputError(f"{name} must be >= 0, got {values.min():g}")
+                raise InputError(must_be(name, ">= 0", values.min(), "g"))
 
     def row(self, name: str) -> Array:
         """``home``, ``spread`` or ``spread_rates`` as (n_dof,)."""
@@ -88,5 +86,5 @@ class LearningTask:
         """The task with other settings."""
         for name in settings:
             if name not in self.__dataclass_fields__:
-                raise InputError(f"task: {unknown_name('setting', name, self.__dataclass_fields__)}")
+                raise InputError(unknown_name("setting", name, self.__dataclass_fields__).after("task: "))
         return replace(self, **settings)

@@ -21,6 +21,7 @@ from kinetree.algebra.rotation import rotation_about
 from kinetree.algebra.smooth_functions import (
     IDENTITY,
     Composed,
+    Polynomial,
     Scaled,
     SmoothFunction,
     constant,
@@ -197,7 +198,7 @@ def _custom(element: Element, coordinates: tuple[Coordinate, ...]) -> list[Axis]
             raise FileError(f"{row.place}: a function of a coordinate is missing")
         for name in names:
             if name not in known:
-                raise FileError(f"{row.place}: {unknown_name('coordinate of the joint', name, known)}")
+                raise FileError(unknown_name("coordinate of the joint", name, known).after(f"{row.place}: "))
         direction = numbers(row, "axis", 3)
         length = float(np.linalg.norm(direction))
         if length == 0.0:
@@ -273,6 +274,10 @@ class Chain:
         slope, offset = line(axis.law) or (0.0, 0.0)
         own = axis.coordinate
         if own is None or own in self.free or abs(slope) != 1.0:
+            if not axis.turns:  # from where it is at zero, so that bodies are drawn as long as they are
+                rest = float(law.at(0.0))
+                self._move(axis.turns, axis.direction, rest)
+                law = Composed(Polynomial((-rest, 1.0)), law) if rest else law
             self._joint(axis.name, axis.turns, axis.direction, Mimic(leader, function=law))
             return
         self._move(axis.turns, axis.direction, offset)

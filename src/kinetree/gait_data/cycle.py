@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.errors import InputError, listed, shown
+from kinetree.errors import InputError, listed, must_be, shown
 from kinetree.gait_data.curves import ALL, ANGLES, FORCES, MOMENTS, POWERS, REACTIONS
 from kinetree.gait_data.ground import FORCE
 from kinetree.model.rooted import carried_bodies
@@ -56,7 +56,7 @@ def gait_cycle(result: Result, leg: str = "right", steps: int | None = None) -> 
     says 2, starts with the strike of the right heel and is mirrored; of a stride the ``leg`` matters.
     """
     if leg not in LEGS:
-        raise InputError(f"leg must be 'right' or 'left', got {shown(leg)}")
+        raise InputError(must_be("leg", "'right' or 'left'", leg))
     count = result.settings.get("steps", 1) if steps is None else steps
     if count not in (1, 2):
         raise InputError(f"a gait result holds 1 step or the 2 of a stride, got {shown(count)}")
@@ -151,7 +151,14 @@ def _by_joint(result: Result, variable: str) -> dict[str, Array]:
     """A variable of the joints by name; an error says which joints of a leg are missing."""
     values, names = np.asarray(result[variable].values), [str(x) for x in result["joint"].values]
     if values.ndim != 2:
-        raise InputError(f"'{variable}' of a gait must be over time and joint, got {result[variable].dims}")
+        raise InputError(
+            must_be(
+                f"'{variable}' of a gait",
+                "over time and joint",
+                result[variable].dims,
+                "",
+            )
+        )
     needed = [f"{leg}_{kind.source}" for leg in LEGS for kind in (*ANGLES.values(), *MOMENTS.values())]
     missing = [name for name in dict.fromkeys(needed) if name not in names]
     if missing:
@@ -167,10 +174,10 @@ def _ground(result: Result) -> dict[str, Array] | None:
     if FORCE in result:
         array = result[FORCE]
         if array.dims != ("time", "foot", "axis"):
-            raise InputError(f"'{FORCE}' must be over time, foot and axis, got {array.dims}")
+            raise InputError(must_be(f"'{FORCE}'", "over time, foot and axis", array.dims, ""))
         feet = [str(name) for name in array["foot"].values]
         if sorted(feet) != sorted(LEGS):
-            raise InputError(f"the feet of '{FORCE}' must be 'right' and 'left', got {listed(feet)}")
+            raise InputError(must_be(f"the feet of '{FORCE}'", "'right' and 'left'", listed(feet), ""))
         return {foot: np.asarray(array.values)[:, feet.index(foot)] for foot in LEGS}
     if "contact_force" not in result or result["contact_force"].dims != ("time", "contact", "axis"):
         return None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, numbers
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.result.opensim import GROUND
 
 FEET = ("right", "left")
@@ -46,7 +46,7 @@ def ground_variables(
 def _both(given: Mapping[str, ArrayLike], what: str) -> Array:
     """(time, foot, axis)."""
     if not isinstance(given, Mapping) or set(given) != set(FEET):
-        raise InputError(f"{what} must be given for the feet 'right' and 'left', got {shown(given)}")
+        raise InputError(must_be(what, "given for the feet 'right' and 'left'", given))
     both = [numbers(given[foot], f"{what} of the {foot} foot") for foot in FEET]
     if both[0].shape != both[1].shape or both[0].ndim != 2 or both[0].shape[1] != 3:
         raise InputError(f"{what} must have shape (time, 3) for each foot, got {[x.shape for x in both]}")

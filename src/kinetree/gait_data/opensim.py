@@ -19,7 +19,7 @@ from kinetree.algebra.arrays import Array, finite, numbers, vector
 from kinetree.algebra.three_turns import ThreeTurns
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.analysis.rooting import change_root
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, must_be
 from kinetree.gait_data.strides import on_pelvis
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
@@ -126,8 +126,12 @@ def human_coordinates(
     known = {name: x for name, x in given.items() if name in own}
     if not known or len({x.shape for x in known.values()}) != 1 or next(iter(known.values())).ndim != 1:
         raise InputError(
-            f"coordinates of OpenSim must be rows of equally many numbers for names such as "
-            f"{listed(sorted(own))}, got {listed(f'{name} {x.shape}' for name, x in given.items())}"
+            must_be(
+                "coordinates of OpenSim",
+                f"rows of equally many numbers for names such as {listed(sorted(own))}",
+                listed((f"{name} {x.shape}" for name, x in given.items())),
+                "",
+            )
         )
     count = len(next(iter(known.values())))
     unit = np.pi / 180.0 if degrees else 1.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, expect, shown
+from kinetree.errors import InputError, expect, must_be
 from kinetree.gait_data.curves import ALL
 from kinetree.gait_data.cycle import GaitCycle, checked_curve
 from kinetree.gait_data.measured import Measured, measured_walking
@@ -158,9 +158,7 @@ def vertical_peaks(force: Array, stance: float) -> tuple[tuple[tuple[float, floa
     n = len(force) - 1
     known = 0.0 <= stance <= 100.0
     if not known and stance == stance:  # not NaN
-        raise InputError(
-            f"stance must be between 0 and 100 %, or NaN where it is not known, got {shown(stance)}"
-        )
+        raise InputError(must_be("stance", "between 0 and 100 %, or NaN where it is not known", stance))
     end = min(n - 1, round((stance if known else 60.0) / 100.0 * n))
     inner = np.arange(1, end)
     tops = inner[(force[inner] >= force[inner - 1]) & (force[inner] > force[inner + 1])]
@@ -184,7 +182,7 @@ def _row(key: str, mine: Array, data: Measured) -> CurveScore:
             f"curve '{key}' must have {len(mean)} values, one for each percent, got {mine.shape}"
         )
     if not np.isfinite(mine).all():
-        raise InputError(f"curve '{key}' must be finite, got {mine[~np.isfinite(mine)][0]}")
+        raise InputError(must_be(f"curve '{key}'", "finite", mine[~np.isfinite(mine)][0], ""))
     a, b = mine - mine.mean(), mean - mean.mean()
     spread = float(np.sqrt((a @ a) * (b @ b)))
     rmse = float(np.sqrt(np.mean((a - b) ** 2)))

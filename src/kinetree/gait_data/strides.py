@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.rooting import change_root
-from kinetree.errors import InputError, listed, shown
+from kinetree.errors import InputError, listed, must_be
 from kinetree.gait_data.ground import FORCE, POINT, ground_variables
 from kinetree.model.body import WORLD
 from kinetree.model.human.joints import mirror_image
@@ -28,7 +28,7 @@ def strides(result: Result, count: int = 2) -> Result:
     has it. A result that says ``settings["steps"] = 2`` is a stride already and repeated as it is.
     """
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
-        raise InputError(f"the number of strides must be an integer from 1 to {MOST}, got {shown(count)}")
+        raise InputError(must_be("the number of strides", f"an integer from 1 to {MOST}", count))
     steps = result.settings.get("steps", 1)
     person, q, qd = _on_pelvis(result)
     time = np.asarray(result["time"].values) - float(result["time"].values[0])

@@ -103,6 +103,13 @@ RULES = {
     "unused-loop": Rule(WARNING, "A loop without effect.", "It connects bodies that are welded together."),
     "unused-spring": Rule(WARNING, "A spring whose length cannot change.", "It connects bodies that are "
                                                                            "welded together."),
+    "unused-muscle": Rule(
+        WARNING, "A muscle whose length cannot change.", "All bodies of its path are welded together."
+    ),
+    "path-inside-wrap": Rule(
+        WARNING, "A path point is inside a wrap of its muscle, on the same body.",
+        "There the wrap is ignored: move the point, or make the wrap smaller.",
+    ),
     "unused-contact": Rule(WARNING, "Contact points that never touch.", "Is a table [ground] missing?"),
     "file-beside": Rule(
         WARNING, "Loops are read from a robot.yaml next to a URDF file.",
@@ -112,7 +119,15 @@ RULES = {
         WARNING, "A URDF file with loops names no drives: all joints of its tree count as driven.",
         "Add a `<transmission>` with `<joint name=...>` for each drive, or `name_mot` to the robot.yaml.",
     ),
-    "not-used": Rule(WARNING, "A part of a URDF or MJCF file is ignored.", "Nothing, if not needed."),
+    "not-used": Rule(WARNING, "A part of a URDF, MJCF or .osim file is ignored.", "Nothing, if not needed."),
+    "other-curves": Rule(
+        WARNING, "A muscle of OpenSim of a class whose curves are not known.",
+        "Those of Thelen2003Muscle are used.",
+    ),
+    "kink": Rule(
+        WARNING, "A joint follows another by lines that meet at an angle.",
+        "A spline through the same points has accelerations everywhere.",
+    ),
     # studies
     "step-too-long": Rule(
         WARNING, "A fixed step too long for ground, law or joints; an error if it cannot be taken.",

@@ -83,7 +83,7 @@ class UnrunCode(Code):
         imports = [x for x in body if isinstance(x, ast.ImportFrom | ast.Import)]
         known |= {a.asname or a.name for x in imports for a in x.names}
         if match["function"] not in known:
-            raise InputError(f"{place}: {unknown_name('function', match['function'], sorted(known))}")
+            raise InputError(unknown_name("function", match["function"], sorted(known)).after(f"{place}: "))
         raise NotRunError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, isnan
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, must_be
 from kinetree.model.body import checked_name
 
 Range = tuple[float, float]
@@ -87,7 +87,7 @@ def _range(values: object, what: str) -> Range:
     try:
         low, high = (float(x) for x in values)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be two numbers, got {values!r}") from None
+        raise ModelError(must_be(what, "two numbers", values)) from None
     if isnan(low) or isnan(high) or not low <= high:
         raise ModelError(f"{what} must go from low to high, got ({low:g}, {high:g})")
     return low, high

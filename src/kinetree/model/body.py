@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, array_key, number, same_arrays, vector
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError, shown, unknown_name
+from kinetree.errors import ModelError, must_be, shown, unknown_name
 from kinetree.model.inertia import Inertia
 
 WORLD = "world"
@@ -73,7 +73,7 @@ class Shape:
             raise ModelError(unknown_name("shape", self.kind, SHAPE_SIZES))
         size = vector(self.size, SHAPE_SIZES[self.kind], f"size of a {self.kind}", ModelError)
         if (size < 0).any() and self.kind != "mesh":
-            raise ModelError(f"size of a {self.kind} must be >= 0 m, got {size.tolist()}")
+            raise ModelError(must_be(f"size of a {self.kind}", ">= 0 m", size.tolist()))
         if (self.file is not None) != (self.kind == "mesh"):
             raise ModelError(f"a {self.kind} {'needs' if self.kind == 'mesh' else 'takes no'} mesh file")
         object.__setattr__(self, "size", size)
@@ -98,7 +98,7 @@ def checked_color(color: ArrayLike, what: str) -> tuple[float, float, float, flo
     """
     values = vector(color, 4, what, ModelError)
     if ((values < 0.0) | (values > 1.0)).any():
-        raise ModelError(f"{what} must be four numbers from 0 to 1, got {values.tolist()}")
+        raise ModelError(must_be(what, "four numbers from 0 to 1", values.tolist()))
     red, green, blue, opacity = (float(x) for x in values)
     return red, green, blue, opacity
 
@@ -126,7 +126,7 @@ class Body:
         if self.name == WORLD:
             raise ModelError(f"no body may be named '{WORLD}': that is the fixed root frame of the tree")
         if not isinstance(self.inertia, Inertia):
-            raise ModelError(f"body '{self.name}': inertia must be an Inertia, got {shown(self.inertia)}")
+            raise ModelError(must_be(f"body '{self.name}': inertia", "an Inertia", self.inertia))
         object.__setattr__(self, "shapes", tuple(self.shapes))
         share = number(self.gravity_compensation, f"body '{self.name}': gravity_compensation", ModelError)
         object.__setattr__(self, "gravity_compensation", share)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, array_key, frozen, matrix, number, same_arrays, vector
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, must_be
 from kinetree.model.body import checked_name
 
 NO_EXTENT = frozen(np.zeros((3, 3)))
@@ -38,7 +38,7 @@ class ContactPoint:
         object.__setattr__(self, "position", vector(self.position, 3, f"{what}: position", ModelError))
         radius = number(self.radius, f"{what}: radius", ModelError)
         if radius < 0.0:
-            raise ModelError(f"{what}: radius must be >= 0 m, got {radius:g}")
+            raise ModelError(must_be(f"{what}: radius", ">= 0 m", radius, "g"))
         half = NO_EXTENT if radius == 0.0 else frozen(radius * np.eye(3))
         if self.half_axes is not None and not (radius and np.array_equal(self.half_axes, half)):
             if radius:
@@ -50,7 +50,7 @@ class ContactPoint:
         if self.friction is not None:
             friction = number(self.friction, f"{what}: friction", ModelError)
             if friction < 0.0:
-                raise ModelError(f"{what}: friction must be >= 0, got {friction:g}")
+                raise ModelError(must_be(f"{what}: friction", ">= 0", friction, "g"))
             object.__setattr__(self, "friction", friction)
 
     @staticmethod
@@ -61,8 +61,11 @@ class ContactPoint:
         slanted = np.abs(half @ half.T - np.diag(lengths**2)).max()
         if lengths.min() <= 0.0 or slanted > 1e-9 * lengths.max() ** 2:
             raise ModelError(
-                f"{what}: half_axes must be three vectors at right angles, none of them zero, "
-                f"got {half.tolist()}"
+                must_be(
+                    f"{what}: half_axes",
+                    "three vectors at right angles, none of them zero",
+                    half.tolist(),
+                )
             )
 
     @property

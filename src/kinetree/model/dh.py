@@ -27,7 +27,7 @@ from kinetree.algebra.rotation import (
     rotation_about,
     sequence_axes,
 )
-from kinetree.errors import InputError, ModelError, shown, unknown_name
+from kinetree.errors import InputError, ModelError, must_be, shown, unknown_name
 from kinetree.model.body import WORLD, Body, checked_name
 from kinetree.model.inertia import UNPHYSICAL, Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
@@ -137,7 +137,7 @@ def _table(rows: Sequence[Mapping[str, Any]], convention: str, allow_unphysical:
     if not isinstance(convention, str) or convention not in JOINT_KINDS:
         raise InputError(unknown_name("DH convention", convention, JOINT_KINDS))
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Sequence):
-        raise ModelError(f"a DH table must be a list of rows, got {type(rows).__name__}")
+        raise ModelError(must_be("a DH table", "a list of rows", type(rows).__name__, ""))
     names = [_name(k, row) for k, row in enumerate(rows)]
     table, wrong = [], []
     for k, row in enumerate(rows):
@@ -157,7 +157,7 @@ def _table(rows: Sequence[Mapping[str, Any]], convention: str, allow_unphysical:
 
 def _name(k: int, row: Mapping[str, Any]) -> str:
     if not isinstance(row, Mapping):
-        raise ModelError(f"DH row {k} must be a mapping such as {{'a': 0.1, 'mass': 1}}, got {shown(row)}")
+        raise ModelError(must_be(f"DH row {k}", "a mapping such as {'a': 0.1, 'mass': 1}", row))
     name = checked_name(row.get("name", f"link{k + 1}"), f"DH row {k}")
     if name == WORLD:
         raise ModelError(f"DH row {k} may not be named '{WORLD}': that is the fixed root frame of the tree")
@@ -194,7 +194,7 @@ def _parent(row: Mapping[str, Any], k: int, names: list[str]) -> str:
     if isinstance(parent, int | np.integer) and not isinstance(parent, bool):
         if not 0 <= parent < k:
             earlier = f"an earlier row (its name, or 0 to {k - 1}) or " if k else "in the first row "
-            raise ModelError(f"parent must be {earlier}'{WORLD}', got {parent}")
+            raise ModelError(must_be("parent", f"{earlier}'{WORLD}'", parent, ""))
         return names[int(parent)]
     if parent in names[k:]:
         raise ModelError(f"parent '{parent}' is not an earlier row; parents go before their children")
@@ -218,7 +218,7 @@ def _inertia(row: Mapping[str, Any]) -> Inertia:
     """The inertia in the link frame."""
     unphysical = row.get("allow_unphysical", False)
     if not isinstance(unphysical, bool):
-        raise ModelError(f"allow_unphysical must be true or false, got {shown(unphysical)}")
+        raise ModelError(must_be("allow_unphysical", "true or false", unphysical))
     center: Any = row.get("center", (0.0, 0.0, 0.0))
     return Inertia(row.get("mass", 0.0), center, _moment(row.get("inertia", (0.0, 0.0, 0.0))), unphysical)
 

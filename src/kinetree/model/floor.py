@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number, vector
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, must_be
 from kinetree.model.height_field import HeightField
 
 UP = (0.0, 0.0, 1.0)
@@ -39,7 +39,7 @@ class Floor:
             raise ModelError(f"normal of the floor must not be zero, got {normal.tolist()}")
         friction = number(self.friction, "friction of the floor", ModelError)
         if friction < 0.0:
-            raise ModelError(f"friction of the floor must be >= 0, got {friction:g}")
+            raise ModelError(must_be("friction of the floor", ">= 0", friction, "g"))
         unit = normal if abs(length - 1.0) <= 4e-16 else normal / length
         object.__setattr__(self, "origin", tuple(origin.tolist()))
         object.__setattr__(self, "normal", tuple(unit.tolist()))
@@ -50,7 +50,7 @@ class Floor:
                 raise ModelError(f"forward of the floor must not be along its normal, got {forward.tolist()}")
             object.__setattr__(self, "forward", tuple(forward.tolist()))
         if self.terrain is not None and not isinstance(self.terrain, HeightField):
-            raise ModelError(f"terrain of the floor must be a HeightField, got {self.terrain!r}")
+            raise ModelError(must_be("terrain of the floor", "a HeightField", self.terrain))
 
     def frame(self) -> tuple[Array, Array, Array]:
         """Normal, forward and side direction, each (3,), orthonormal; forward along x unless it is given."""

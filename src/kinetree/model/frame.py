@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, must_be
 from kinetree.model.body import checked_name
 
 
@@ -28,4 +28,4 @@ class Frame:
         checked_name(self.name, "a frame")
         checked_name(self.body, f"frame '{self.name}': body")
         if not isinstance(self.placement, Placement):
-            raise ModelError(f"frame '{self.name}': placement must be a Placement, got {self.placement!r}")
+            raise ModelError(must_be(f"frame '{self.name}': placement", "a Placement", self.placement))

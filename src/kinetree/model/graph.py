@@ -124,7 +124,9 @@ def _check(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> None:
             )
         for body in (joint.body_a, joint.body_b):
             if body != WORLD and body not in seen:
-                raise ModelError(f"joint '{joint.name}': {unknown_name('body', body, (WORLD, *bodies))}")
+                raise ModelError(
+                    unknown_name("body", body, (WORLD, *bodies)).after(f"joint '{joint.name}': ")
+                )
 
 
 def _bodies(names: Sequence[str]) -> str:
@@ -225,7 +227,7 @@ def _given_cuts(name: str, joints: Sequence[Loop], cut: Iterable[str]) -> set[st
     chosen = [cut] if isinstance(cut, str) else list(cut)
     for joint in chosen:
         if joint not in known:
-            raise ModelError(f"mechanism '{name}', cut: {unknown_name('joint', joint, known)}")
+            raise ModelError(unknown_name("joint", joint, known).after(f"mechanism '{name}', cut: "))
     for loop in joints:
         if loop.name not in chosen and not _can_carry(loop):
             raise ModelError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, ModelError, shown
+from kinetree.errors import InputError, ModelError, must_be
 
 MOST = 4_000_000  # heights of a field
 LARGEST, CLOSEST = 1e9, 1e-9  # height or end (m); spacing (m)
@@ -58,7 +58,7 @@ class HeightField:
             raise ModelError(f"a height field may have up to {MOST} heights, got {heights.size}")
         if not np.isfinite(heights).all():
             i, j = np.argwhere(~np.isfinite(heights))[0]
-            raise ModelError(f"heights[{i}][{j}] of a height field must be finite, got {heights[i, j]}")
+            raise ModelError(must_be(f"heights[{i}][{j}] of a height field", "finite", heights[i, j], ""))
         if np.abs(heights).max() > LARGEST:
             i, j = np.unravel_index(np.abs(heights).argmax(), heights.shape)
             raise ModelError(
@@ -69,8 +69,11 @@ class HeightField:
             ends = numbers(getattr(self, name), f"{name} of a height field", ModelError)
             if ends.shape != (2,) or not ends[0] < ends[1] or not np.isfinite(ends).all():
                 raise ModelError(
-                    f"{name} of a height field must be two finite numbers, from low to high, got "
-                    f"{getattr(self, name)!r}"
+                    must_be(
+                        f"{name} of a height field",
+                        "two finite numbers, from low to high",
+                        getattr(self, name),
+                    )
                 )
             if np.abs(ends).max() > LARGEST:
                 raise ModelError(
@@ -121,7 +124,7 @@ class HeightField:
         [[0.0, 0.0, 0.0], [0.5, 0.5, 0.5], [1.0, 1.0, 1.0]]
         """
         if type(parts) is not int or not 1 <= parts <= 1000:
-            raise InputError(f"parts must be an integer from 1 to 1000, got {shown(parts)}")
+            raise InputError(must_be("parts", "an integer from 1 to 1000", parts))
         found = self.coefficients
         for n in self.shape:
             i, (w, _, _) = _weights(np.arange(parts * (n - 1) + 1) / parts, n)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, array_key, finite, frozen, number, numbers, same_arrays, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import unit_axis
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, must_be
 
 ROUNDING = 1e-9  # relative slack of the physical checks
 UNPHYSICAL = (  # how errors about such an inertia end
@@ -43,13 +43,13 @@ class Inertia:
     def __post_init__(self) -> None:
         mass = number(self.mass, "mass", ModelError)
         if mass < 0:
-            raise ModelError(f"mass must be >= 0 kg, got {mass:g}")
+            raise ModelError(must_be("mass", ">= 0 kg", mass, "g"))
         if mass > LARGEST:
-            raise ModelError(f"mass must be at most {LARGEST:g} kg, got {mass:g}")
+            raise ModelError(must_be("mass", f"at most {LARGEST:g} kg", mass, "g"))
         center, moment = vector(self.center, 3, "center of mass", ModelError), _moment(self.moment)
         for array, what, unit in ((center, "center of mass", "m"), (moment, "inertia", "kg m^2")):
             if max(map(abs, array.ravel().tolist())) > LARGEST:
-                raise ModelError(f"{what} must be at most {LARGEST:g} {unit}, got {array.tolist()}")
+                raise ModelError(must_be(what, f"at most {LARGEST:g} {unit}", array.tolist()))
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "center", center)
         object.__setattr__(self, "moment", moment)
@@ -188,7 +188,7 @@ class Inertia:
         link = link + cls.point(payload, (a, 0.0, b))
         hub = number(hub, "hub inertia of the bent rod", ModelError)
         if hub < 0:
-            raise ModelError(f"hub inertia of the bent rod must be >= 0 kg m^2, got {hub:g}")
+            raise ModelError(must_be("hub inertia of the bent rod", ">= 0 kg m^2", hub, "g"))
         return link if hub == 0.0 else link + cls(0.0, moment=frozen([0, 0, hub]), allow_unphysical=True)
 
 
@@ -241,5 +241,5 @@ def _sizes(values: ArrayLike, what: str) -> Array:
     """Lengths that are finite and not negative."""
     sizes = numbers(values, what, ModelError)
     if not np.isfinite(sizes).all() or (sizes < 0).any():
-        raise ModelError(f"{what} must be finite and >= 0 m, got {sizes.tolist()}")
+        raise ModelError(must_be(what, "finite and >= 0 m", sizes.tolist()))
     return sizes

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError, expect
+from kinetree.errors import ModelError, expect, must_be
 from kinetree.model.body import checked_name
 from kinetree.model.joint import Joint
 
@@ -52,7 +52,7 @@ class Loop:
                 f"not a {self.joint.kind} one"
             )
         if self.length is not None and not (isfinite(self.length) and self.length > 0.0):
-            raise ModelError(f"loop '{self.name}': length must be a positive number (m), got {self.length}")
+            raise ModelError(must_be(f"loop '{self.name}': length", "a positive number (m)", self.length, ""))
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import number, vector
 from kinetree.algebra.placement import Places
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, must_be
 from kinetree.model.body import checked_name
 from kinetree.model.inertia import LARGEST
 
@@ -34,11 +34,11 @@ class Marker:
         checked_name(self.body, f"{what}: body")
         place = vector(self.position, 3, f"{what}: position", ModelError)
         if np.abs(place).max() > LARGEST:
-            raise ModelError(f"{what}: position must be at most {LARGEST:g} m away, got {place.tolist()}")
+            raise ModelError(must_be(f"{what}: position", f"at most {LARGEST:g} m away", place.tolist()))
         object.__setattr__(self, "position", tuple(place.tolist()))
         weight = number(self.weight, f"{what}: weight", ModelError)
         if weight < 0.0:
-            raise ModelError(f"{what}: weight must be >= 0, got {weight:g}")
+            raise ModelError(must_be(f"{what}: weight", ">= 0", weight, "g"))
         object.__setattr__(self, "weight", weight)
 
 

@@ -62,7 +62,7 @@ def checked_modules(mechanism: Mechanism, groups: Sequence[Sequence[str]]) -> tu
             raise ModelError("a module must hold at least one body, got an empty one")
         for body in group:
             if body not in expected:
-                raise ModelError(f"module {list(group)}: {unknown_name('body', body, expected)}")
+                raise ModelError(unknown_name("body", body, expected).after(f"module {list(group)}: "))
             if body in seen:
                 raise ModelError(f"body '{body}' is in two modules; each body belongs to exactly one")
             seen.add(body)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, array_key, frozen, numbers, same_arrays
-from kinetree.errors import InputError, ModelError, unknown_name
+from kinetree.errors import InputError, ModelError, must_be, unknown_name
 from kinetree.model.body import checked_name
 
 
@@ -85,5 +85,5 @@ class NamedStates(Mapping[str, NamedState]):
 def _vector(values: Any, what: str) -> Array:
     array = numbers(values, what, ModelError)
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise ModelError(f"{what} must be a list of finite numbers, got {array.tolist()}")
+        raise ModelError(must_be(what, "a list of finite numbers", array.tolist()))
     return frozen(array)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.placement import Placement
-from kinetree.errors import InputError, ModelError, expect, shown
+from kinetree.errors import InputError, ModelError, expect, must_be
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
@@ -32,7 +32,7 @@ def with_payload(
 ) -> Mechanism:
     """The mechanism with a body welded to one of its own; see :meth:`kinetree.Mechanism.with_payload`."""
     if shape is not None and not isinstance(shape, Shape):
-        raise InputError(f"payload '{name}': shape must be a Shape, got {shown(shape)}")
+        raise InputError(must_be(f"payload '{name}': shape", "a Shape", shape))
     matter = _matter(name, mass, center, inertia, shape)
     return mounted(mechanism, on, Body(name, matter, () if shape is None else (shape,)))
 
@@ -82,7 +82,7 @@ def _matter(
         return mass
     m = number(mass, f"{what}: mass", ModelError)
     if m < 0.0:
-        raise ModelError(f"{what}: mass must be >= 0 kg, got {m:g}")
+        raise ModelError(must_be(f"{what}: mass", ">= 0 kg", m, "g"))
     try:
         if inertia is not None or shape is None:
             return Inertia(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen, number, vector
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, must_be
 from kinetree.model.body import checked_name
 from kinetree.model.inertia import LARGEST
 from kinetree.other_names import checks_keywords
@@ -55,14 +55,14 @@ class Spring:
         for key in ("point_a", "point_b"):
             point = vector(getattr(self, key), 3, f"{what}: {key}", ModelError)
             if np.abs(point).max() > LARGEST:
-                raise ModelError(f"{what}: {key} must be at most {LARGEST:g} m away, got {point.tolist()}")
+                raise ModelError(must_be(f"{what}: {key}", f"at most {LARGEST:g} m away", point.tolist()))
             object.__setattr__(self, key, point)
         for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest", "m"), TURNING):
             value = number(getattr(self, key), f"{what}: {key}", ModelError)
             if value < 0.0:
-                raise ModelError(f"{what}: {key} must be >= 0 ({unit}), got {value:g}")
+                raise ModelError(must_be(f"{what}: {key}", f">= 0 ({unit})", value, "g"))
             if value > LARGEST:
-                raise ModelError(f"{what}: {key} must be at most {LARGEST:g} {unit}, got {value:g}")
+                raise ModelError(must_be(f"{what}: {key}", f"at most {LARGEST:g} {unit}", value, "g"))
             object.__setattr__(self, key, value)
         if not (self.stiffness or self.damping or self.turn_damping):
             raise ModelError(

@@ -11,6 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import EARTH, Link, Mechanism
+from kinetree.model.muscle import PathPoint
 
 FULL_TURN = 2.0 * np.pi
 MANY_TURNS = 4.0 * FULL_TURN
@@ -280,6 +281,29 @@ def _useless(mechanism: Mechanism) -> Iterator[Suspicion]:
             yield Suspicion("unused-contact", "contact", point.name, "body", message)
 
 
+def _muscles(mechanism: Mechanism) -> Iterator[Suspicion]:
+    """Muscles whose length cannot change, and points inside what the path should wrap around."""
+    rigid, wraps = {WORLD: WORLD}, {wrap.name: wrap for wrap in mechanism.wraps}
+    for link in mechanism.links:
+        rigid[link.body.name] = link.body.name if link.joint.n_dof else rigid[link.parent]
+    for muscle in mechanism.muscles:
+        moves = any(not isinstance(point, PathPoint) for point in muscle.path)
+        if not moves and len({rigid[body] for body in muscle.bodies}) == 1:
+            message = f"muscle '{muscle.name}' has a path on bodies that are welded together"
+            yield Suspicion("unused-muscle", "muscle", muscle.name, "path", message)
+        for use in muscle.wraps:
+            wrap = wraps[use.wrap]
+            for k in muscle.span(use):
+                point = muscle.path[k]
+                if not isinstance(point, PathPoint) or point.body != wrap.body:
+                    continue
+                if wrap.encloses(np.array(point.position)):
+                    message = (
+                        f"muscle '{muscle.name}': point {k} of its path is inside the wrap '{wrap.name}'"
+                    )
+                    yield Suspicion("path-inside-wrap", "muscle", muscle.name, "path", message)
+
+
 def _radius_of_gyration(link: Link) -> float:
     """The largest about an axis through the center of mass (m); 0 without mass."""
     inertia = link.body.inertia
@@ -316,5 +340,5 @@ def _sized(mechanism: Mechanism) -> Iterator[tuple[Link, float]]:
 Rule = Callable[[Mechanism], Iterator[Suspicion]]
 RULES: tuple[Rule, ...] = (
     _degrees, _millimetres, _grams, _gravity, inertia_suspicions, _massless, _limits, _same_axes,
-    _locked_at_zero, _useless,
+    _locked_at_zero, _useless, _muscles,
 )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.mechanism import closed_loops
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
@@ -109,13 +109,13 @@ def check_free_knots(problem: Problem, upto: str = UPTO[-1], widest: float = WID
     """Refuse what free knots cannot be asked for, before any search."""
     degree, setting = problem.basis.degree, problem.setting
     if upto not in UPTO:
-        raise InputError(f"knots: {unknown_name('quantity', upto, UPTO)}")
+        raise InputError(unknown_name("quantity", upto, UPTO).after("knots: "))
     if degree <= UPTO.index(upto) + 1:
         raise InputError(
             f"splines of degree {degree} cannot be continuous up to the {upto}: the degree must be higher"
         )
     if number(widest, "widest") <= 1.0:
-        raise InputError(f"widest must be more than 1, got {widest}")
+        raise InputError(must_be("widest", "more than 1", widest, ""))
     if problem.mechanism.loops:
         raise InputError(f"{closed_loops(problem.mechanism)}: knots are free in open mechanisms only")
     low, high = setting.duration

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, shown, unknown_name
 
 if TYPE_CHECKING:
     from kinetree.formats.regular_file import PathLike
@@ -63,16 +63,16 @@ class Search:
     def __post_init__(self) -> None:
         small = number(self.tolerance, "tolerance")
         if not 0.0 < small < 0.1:
-            raise InputError(f"tolerance must be between 0 and 0.1, got {small}")
+            raise InputError(must_be("tolerance", "between 0 and 0.1", small, ""))
         for name in ("max_iterations", "starts"):
             count = getattr(self, name)
             if type(count) is not int or count < 1:
-                raise InputError(f"{name} must be an integer of at least 1, got {shown(count)}")
+                raise InputError(must_be(name, "an integer of at least 1", count))
         if self.time_limit is not None and number(self.time_limit, "time_limit") <= 0.0:
-            raise InputError(f"time_limit must be positive, got {self.time_limit}")
+            raise InputError(must_be("time_limit", "positive", self.time_limit, ""))
         seed = self.seed
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-            raise InputError(f"seed must be an integer of 0 or more, got {shown(seed)}")
+            raise InputError(must_be("seed", "an integer of 0 or more", seed))
         if self.options is not None and not isinstance(self.options, Mapping):
             raise InputError(f"options map names to values, got {shown(self.options)}")
         checked_part(self.between)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction, Trial
@@ -95,7 +95,7 @@ def _first_start(phases: PhasedProblem, start: Given) -> Start:
     if isinstance(start, Result):
         return Start(_from_result(phases, start))
     if not isinstance(start, PhasedPrediction):
-        raise InputError(f"start must be an earlier prediction in phases or its result, got {shown(start)}")
+        raise InputError(must_be("start", "an earlier prediction in phases or its result", start))
     before = start.phases.problems
     if len(before) != len(phases.problems):
         raise InputError(f"start has {len(before)} phases, but {len(phases.problems)} are given")

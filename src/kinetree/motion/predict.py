@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.engine.code import piece
 from kinetree.engine.companion import compile_ahead
-from kinetree.errors import AssemblyError, InputError, shown
+from kinetree.errors import AssemblyError, InputError, must_be, shown
 from kinetree.formats.regular_file import PathLike
+from kinetree.motion.compiled import assembly, condensed
 from kinetree.motion.options import BETWEEN_SAMPLES, Search
 from kinetree.motion.outcome.explain import OBSTACLES
 from kinetree.motion.outcome.prediction import Prediction, Trial
@@ -122,7 +124,11 @@ def cheaper_start(problem: Problem, found: Prediction, search: Search) -> Trial 
 def solve(problem: Problem, start: Given, search: Search) -> Prediction:
     """The motion that solves a problem, by the options of a search; see `predict`."""
     begun, given = perf_counter(), start
-    compile_ahead([piece("rnea_unloaded", "many")], [piece(name, "full") for name in DERIVATIVES])
+    compile_ahead(
+        [piece("rnea_unloaded", "many")],
+        [piece(name, "full") for name in DERIVATIVES],
+        [partial(room.compiled, function) for room in (assembly, condensed) for function in room.USUAL],
+    )
     solvers = chosen_solvers(search.solver, problem.program, search.options)
     asked = search.stated()
     trials: list[Trial] = []
@@ -251,7 +257,6 @@ def _first_start(problem: Problem, start: Given) -> Start:
         return Start(program.reduced(result_motion(problem, start)))
     if not isinstance(start, tuple) or len(start) != 2:
         raise InputError(
-            f"start must be an earlier prediction or result, (times, positions) or 'random', "
-            f"got {shown(start)}"
+            must_be("start", "an earlier prediction or result, (times, positions) or 'random'", start)
         )
     return Start(program.reduced(given_motion(problem, *start)))

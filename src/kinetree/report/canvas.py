@@ -11,7 +11,17 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.report.forms import SAME_POINT
 from kinetree.report.label_places import box_distance, label_places
-from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, OBSTACLE, PAPER, PATH, module_color
+from kinetree.report.palette import (
+    ALERT,
+    AXIS_COLORS,
+    GROUND,
+    INK,
+    MUSCLE,
+    OBSTACLE,
+    PAPER,
+    PATH,
+    module_color,
+)
 from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 
 AIR = 1.12  # the picture's width beside that of what it shows
@@ -340,6 +350,9 @@ class Canvas:
             line = zigzag(spring.at_a, spring.at_b, self.towards, 0.02 * self.size)
             pieces = [[start, end] for start, end in pairwise(line)]
             self._lines(pieces, colors=INK, linewidths=1.1 * self.pen, zorder=zorder)
+        muscles = [[start, end] for path in shot.muscles for start, end in pairwise(path)]
+        if muscles:
+            self._lines(muscles, colors=MUSCLE, linewidths=1.3 * self.pen, alpha=0.75, zorder=zorder)
         for loop in shot.loops:
             self._lines([[loop.at_a, loop.at_b]], colors=ALERT, linestyles=":", linewidths=1.4, zorder=zorder)
             ends = np.array([loop.at_a, loop.at_b]).T

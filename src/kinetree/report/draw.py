@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import numbers
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.formats.regular_file import PathLike
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -150,5 +150,5 @@ def _axes(ax: Any) -> Any:
 
         ax = pyplot.figure(figsize=(6.0, 6.3)).add_axes((0.0, 0.0, 1.0, 0.95), projection="3d")
     if getattr(ax, "name", None) != "3d":
-        raise InputError(f"ax must be matplotlib axes made with projection='3d', got {shown(ax)}")
+        raise InputError(must_be("ax", "matplotlib axes made with projection='3d'", ax))
     return ax

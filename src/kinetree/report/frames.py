@@ -13,7 +13,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import Poses, forward_kinematics
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, must_be
 from kinetree.model.body import WORLD, Shape
 from kinetree.model.floor import Floor
 from kinetree.model.height_field import HeightField
@@ -173,10 +173,10 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
     names = motion_names(result)
     if not 0 <= motion < len(names):
         raise InputError(
-            f"motion must be a number from 0 to {len(names) - 1} ({listed(names)}), got {motion}"
+            must_be("motion", f"a number from 0 to {len(names) - 1} ({listed(names)})", motion, "")
         )
     if most < 1:
-        raise InputError(f"most must be at least 1, got {most}")
+        raise InputError(must_be("most", "at least 1", most, ""))
     q, time = _values(result, _positions(result), motion), result.dataset["time"].values
     rows = _rows(time, q, most)
     poses = forward_kinematics(result.mechanism, q[rows])

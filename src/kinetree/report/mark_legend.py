@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from kinetree.report.canvas import AIR, Canvas
-from kinetree.report.palette import ALERT, INK, PAPER
+from kinetree.report.palette import ALERT, INK, MUSCLE, PAPER
 from kinetree.report.skeleton import Skeleton
 
 CORNERS = {
@@ -30,6 +30,8 @@ def draw_legend(canvas: Canvas, shot: Skeleton) -> None:
         entries.append(_entry("contact point", "v", ALERT, None, 4.5))
     if shot.springs:
         entries.append(Line2D([], [], label="spring", color=INK, linewidth=1.1))
+    if shot.muscles:
+        entries.append(Line2D([], [], label="muscle", color=MUSCLE, linewidth=1.3))
     if shot.loops:
         entries.append(_entry("loop", "o", "none", ALERT, 7.0))
     if not entries:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.formats.regular_file import PathLike, check_writable, checked_path
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.arrows import force_arrows
@@ -108,7 +108,7 @@ def movie_times(motion: Frames, fps: float = 30.0, speed: float = 1.0) -> Array:
     """
     for value, what in ((fps, "fps"), (speed, "speed")):
         if not number(value, what) > 0.0:
-            raise InputError(f"{what} must be > 0, got {value:g}")
+            raise InputError(must_be(what, "> 0", value, "g"))
     begin, end = float(motion.time[0]), float(motion.time[-1])
     count = int(np.floor((end - begin) * fps / speed + 1e-9)) + 1
     if count > MOST_PICTURES:
@@ -255,7 +255,12 @@ def _checked_size(size: Sequence[int]) -> tuple[int, int]:
     pair = [int(x) for x in size if number(x, "size") == int(x)]
     if len(pair) != 2 or len(size) != 2 or any(not 64 <= x <= LARGEST or x % 2 for x in pair):
         raise InputError(
-            f"size must be width and height in pixels, even and between 64 and {LARGEST}, got {tuple(size)}"
+            must_be(
+                "size",
+                f"width and height in pixels, even and between 64 and {LARGEST}",
+                tuple(size),
+                "",
+            )
         )
     return pair[0], pair[1]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.report import drive_plot
 from kinetree.report.limit_lines import limit_lines
 from kinetree.report.palette import INK
@@ -75,7 +75,7 @@ def plot_result(
             raise InputError(f"kind '{kind}' has variables and axes of its own; give joints alone")
         return drive_plot.plot_drives(result, joints, show)
     if kind is not None:
-        raise InputError(f"kind must be '{drive_plot.KIND}' for the task '{result.task}', got {shown(kind)}")
+        raise InputError(must_be("kind", f"'{drive_plot.KIND}' for the task '{result.task}'", kind))
     panels = result_panels(result, names, joints, bodies)
     if ax is not None:
         return _into(ax, result, panels)
@@ -330,7 +330,7 @@ def _into(ax: Any, result: Result, panels: list[Panel]) -> Figure:
         stated = listed(f"{panel.symbol} / {panel.unit}" for panel in panels)
         raise InputError(f"ax takes one panel, but {len(panels)} are needed: {stated}; name one variable")
     if not hasattr(ax, "axvline"):
-        raise InputError(f"ax must be matplotlib axes, got {shown(ax)}")
+        raise InputError(must_be("ax", "matplotlib axes", ax))
     draw_panel(ax, panels[0])
     _finish([ax], [result])
     figure: Figure = ax.figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.dynamics.loops.assembly import assemble
+from kinetree.dynamics.muscles.paths import polylines
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model.aids import aids
 from kinetree.model.body import WORLD
@@ -89,6 +90,7 @@ class Skeleton:
     contacts: Array
     normal: Array | None
     springs: list[SpringMark] = field(default_factory=list)
+    muscles: list[Array] = field(default_factory=list)  # corners of their paths, (points, 3)
 
     @property
     def points(self) -> Array:
@@ -98,6 +100,7 @@ class Skeleton:
         points += [end for body in self.bodies for end in body.lines.reshape(-1, 3)]
         points += [end for loop in self.loops for end in (loop.at_a, loop.at_b)]
         points += [end for spring in self.springs for end in (spring.at_a, spring.at_b)]
+        points += [corner for path in self.muscles for corner in path]
         return np.array([*points, *self.contacts]).reshape(-1, 3)
 
     @property
@@ -190,8 +193,9 @@ def skeleton(
         )
         for spring in mechanism.springs
     ]
-    found = Skeleton(bodies, joints, loops, np.array(contacts).reshape(-1, 3), None, springs)
-    return Skeleton(bodies, joints, loops, found.contacts, _plane_normal(found), springs)
+    muscles = [path for path, _ in polylines(mechanism, pose)] if mechanism.muscles else []
+    found = Skeleton(bodies, joints, loops, np.array(contacts).reshape(-1, 3), None, springs, muscles)
+    return replace(found, normal=_plane_normal(found))
 
 
 def _places(poses: Poses) -> dict[str, Placement]:

@@ -47,6 +47,11 @@ def mechanism_report(mechanism: Mechanism) -> Group:
     if mechanism.springs:
         springs = [f"{x.name} ({x.body_a} - {x.body_b}: {_strength(x)})" for x in mechanism.springs]
         parts.append(_listed("Springs", springs))
+    if mechanism.muscles:
+        muscles = [
+            f"{x.name} ({' - '.join(x.bodies)}: {x.max_isometric_force:.0f} N)" for x in mechanism.muscles
+        ]
+        parts.append(_listed("Muscles", muscles))
     if mechanism.contact_points:
         parts.append(_listed("Contact points", _points_of_bodies(mechanism)))
     return Group(*parts)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import finite, number, numbers
-from kinetree.errors import InputError, expect, listed, shown, unknown_name
+from kinetree.errors import InputError, expect, listed, must_be, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
@@ -90,9 +90,7 @@ def check_required(task: str, variables: Mapping[str, object]) -> None:
 def _variable(name: str, given: Any) -> Variable:
     """The given array with dimensions, unit and meaning; names may not hide what a Result has."""
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-        raise InputError(
-            f"the name of a variable must be a word such as 'q' or 'kinetic_energy', got {shown(name)}"
-        )
+        raise InputError(must_be("the name of a variable", "a word such as 'q' or 'kinetic_energy'", name))
     if hasattr(Result, name) or name in TAKEN:
         raise InputError(f"a variable cannot be called '{name}': every Result has something of that name")
     if isinstance(given, tuple) and len(given) in (4, 5) and _are_names(given[0]):
@@ -169,7 +167,7 @@ def _checked(name: str, variable: Variable, sizes: Mapping[str, int], labels: Va
         raise InputError(f"variable '{name}' has the name of a coordinate")
     for dim in variable.dims:
         if dim not in sizes:
-            raise InputError(f"variable '{name}': {unknown_name('dimension', dim, sizes)}")
+            raise InputError(unknown_name("dimension", dim, sizes).after(f"variable '{name}': "))
     shape = tuple([sizes[dim] for dim in variable.dims])
     return variable._replace(values=_values(name, variable, labels, shape))
 
@@ -230,7 +228,7 @@ def _checked_audit(audit: Mapping[str, Check]) -> dict[str, Check]:
     for name, check in audit.items():
         unicode(name, "the name of a check")
         if not isinstance(check, Check):
-            raise InputError(f"check '{name}' of the audit must be a Check, got {shown(check)}")
+            raise InputError(must_be(f"check '{name}' of the audit", "a Check", check))
     return dict(audit)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 
 PACKAGES = ("kinetree", "numpy", "numba")
 DEEPEST = 50  # tables within tables
@@ -94,7 +94,7 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise InputError(f"{what}: keys must be texts, got {shown(key)}")
+                raise InputError(must_be(f"{what}: keys", "texts", key))
         return {unicode(key, what): plain(x, f"{what}.{key}", depth + 1) for key, x in value.items()}
     if isinstance(value, list | tuple):
         return [plain(x, f"{what}[{k}]", depth + 1) for k, x in enumerate(value)]
@@ -107,9 +107,9 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
 def unicode(text: Any, what: str) -> str:
     """A text that can be written to a file."""
     if not isinstance(text, str):
-        raise InputError(f"{what} must be a text, got {shown(text)}")
+        raise InputError(must_be(what, "a text", text))
     if "\0" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
-        raise InputError(f"{what} must be Unicode text without zero characters, got {shown(text)}")
+        raise InputError(must_be(what, "Unicode text without zero characters", text))
     return text
 
 
@@ -125,7 +125,7 @@ def checked_events(events: Any) -> tuple[Event, ...]:
         try:
             time, kind, name = event
         except (TypeError, ValueError):
-            raise InputError(f"event {k} must be (time, kind, name), got {shown(event)}") from None
+            raise InputError(must_be(f"event {k}", "(time, kind, name)", event)) from None
         what = f"event {k}"
         texts = unicode(kind, f"kind of {what}"), unicode(name, f"name of {what}")
         found.append(Event(number(time, f"time of {what}"), *texts))

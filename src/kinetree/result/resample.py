@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.piecewise import PiecewisePolynomial, quintic_coefficients
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.result.labeled import Unlabeled
 from kinetree.result.result import arrays_of, changed
 
@@ -63,7 +63,7 @@ def at_rate(result: Result, rate: float) -> Result:
     """
     own = arrays_of(result)[0]["time"].values
     if not 0.0 < rate < np.inf:
-        raise InputError(f"rate must be a number of samples per second above 0, got {rate:g}")
+        raise InputError(must_be("rate", "a number of samples per second above 0", rate, "g"))
     span = float(own[-1] - own[0])
     if span * rate > MOST:
         raise InputError(

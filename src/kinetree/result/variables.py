@@ -59,6 +59,7 @@ KNOWN: dict[str, KnownVariable] = {
     "tau": KnownVariable(JOINT, "{tau_unit}", "torque or force of the joints' actuators"),
     "tau_passive": KnownVariable(JOINT, "{tau_unit}", "torque or force in the joints beside their actuators"),
     "tau_active": KnownVariable(JOINT, "{tau_unit}", "torque or force without what relaxed joints give"),
+    "activation": KnownVariable(("time", "muscle"), "", "activation of the muscles"),
     "current": KnownVariable(JOINT, "A", "current of the joints' actuators"),
     "q_reference": KnownVariable(JOINT, "{q_unit}", "reference position"),
     "qd_reference": KnownVariable(JOINT, "{q_unit}/s", "reference velocity"),

@@ -27,7 +27,7 @@ def watched_events(system: System, options: Options) -> Events | None:
         watched = (event.asked for event in system.parts.watched if not event.is_limit)
         known = (*BUILT_IN, *watched, *(trigger.name for trigger in system.triggers))
         if name not in known:
-            raise InputError(f"stop_at: {unknown_name('event', name, known)}")
+            raise InputError(unknown_name("event", name, known).after("stop_at: "))
     if not is_watched(system):
         return None
     action, direction = map(np.array, _rules(system, options))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, shown, unknown_name
 from kinetree.kernels.ground import PLANE, REGION
 from kinetree.kernels.layout import layout_rows
 from kinetree.model.expected import expect_mechanism
@@ -65,7 +65,7 @@ class Soil:
             x = number(value, f"{field.name} of the ground")
             if x < 0.0 or (x == 0.0 and field.name not in least):
                 allowed = ">= 0" if field.name in least else "> 0"
-                raise InputError(f"{field.name} of the ground must be {allowed}, got {x:g}")
+                raise InputError(must_be(f"{field.name} of the ground", allowed, x, "g"))
             object.__setattr__(self, field.name, x)
 
     def columns(self, mechanism: Mechanism) -> dict[str, float]:
@@ -107,14 +107,14 @@ class Region:
         for name in ("forward", "side"):
             ends = numbers(getattr(self, name), f"{name} of a region")
             if ends.shape != (2,):
-                raise InputError(f"{name} of a region must be two numbers, got {getattr(self, name)!r}")
+                raise InputError(must_be(f"{name} of a region", "two numbers", getattr(self, name)))
             low, high = ends.tolist()
             if not low < high:
                 raise InputError(f"{name} of a region must go from low to high, got ({low:g}, {high:g})")
             object.__setattr__(self, name, (low, high))
         object.__setattr__(self, "height", number(self.height, "height of a region"))
         if self.soil is not None and not isinstance(self.soil, Soil):
-            raise InputError(f"soil of a region must be a Soil, got {shown(self.soil)}")
+            raise InputError(must_be("soil of a region", "a Soil", self.soil))
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,12 @@ class Ground:
                 object.__setattr__(self, name, tuple(direction.tolist()))
         object.__setattr__(self, "regions", tuple(self.regions))
         if not isinstance(self.soil, Soil):
-            raise InputError(f"soil of the ground must be a Soil, got {shown(self.soil)}")
+            raise InputError(must_be("soil of the ground", "a Soil", self.soil))
         for region in self.regions:
             if not isinstance(region, Region):
                 raise InputError(f"regions of the ground must be a list of Region, got {shown(region)} in it")
         if self.terrain is not None and not isinstance(self.terrain, HeightField):
-            raise InputError(f"terrain of the ground must be a HeightField, got {shown(self.terrain)}")
+            raise InputError(must_be("terrain of the ground", "a HeightField", self.terrain))
         high = [region.height for region in self.regions if region.height != 0.0]
         if self.terrain is not None and high:
             raise InputError(
@@ -203,7 +203,7 @@ class Ground:
             )
         for name in self.points or ():
             if name not in known:
-                raise InputError(f"ground: {unknown_name('contact point', name, known)}")
+                raise InputError(unknown_name("contact point", name, known).after("ground: "))
         return known if self.points is None else tuple(self.points)
 
     def frame(self, mechanism: Mechanism) -> tuple[Array, Array, Array]:

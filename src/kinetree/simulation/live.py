@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, vector
+from kinetree.algebra.arrays import Array, positive, vector
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.errors import InputError, SimulationError
@@ -28,7 +28,6 @@ from kinetree.simulation.settings import (
     Method,
     Settings,
     Stops,
-    positive,
 )
 from kinetree.simulation.simulate import checked_start
 from kinetree.simulation.step_check import check_step

@@ -14,7 +14,7 @@ from kinetree.algebra.arrays import Array, numbers
 from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.dynamics.loads import on_body
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.layout import layout_rows
 from kinetree.model.mechanism import Mechanism
@@ -92,7 +92,7 @@ def read_loads(given: Any, duration: float) -> Loads:
         return _of_function(given, duration)
     every = [given] if isinstance(given, Wrench) or _is_pair(given) else given
     if not isinstance(every, Sequence) or isinstance(every, str):
-        raise InputError(f"loads must be a Wrench or a list of them, got {shown(given)}")
+        raise InputError(must_be("loads", "a Wrench or a list of them", given))
     wrenches, tables = list[Wrench](), list[PiecewisePolynomial | None]()
     for load in every:
         if _is_pair(load):
@@ -134,7 +134,7 @@ def _refuse_rows(load: Wrench) -> None:
 def _listed(given: Any) -> tuple[Wrench, ...]:
     wrenches = (given,) if isinstance(given, Wrench) else given
     if not isinstance(wrenches, Sequence):
-        raise InputError(f"loads must be a Wrench or a list of them, got {shown(given)}")
+        raise InputError(must_be("loads", "a Wrench or a list of them", given))
     for load in wrenches:
         if not isinstance(load, Wrench):
             raise InputError(f"loads must be a Wrench or a list of them, got {shown(load)} in it")

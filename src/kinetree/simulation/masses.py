@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.analysis.energy import axis_energies, fixed_energy
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.kernels.model_table import TREE, tree_table
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree, lumped_inertia
@@ -92,7 +92,9 @@ def read_masses(mechanism: Mechanism, masses: ArrayLike, count: int) -> Masses:
     given = finite(numbers(masses, "masses"), "masses")
     usual, names = mechanism.tree.body_mass, mechanism.body_names
     if given.shape != (count, len(usual)):
-        raise InputError(f"masses must be ({count}, {len(usual)}), a row for each motion, got {given.shape}")
+        raise InputError(
+            must_be("masses", f"({count}, {len(usual)}), a row for each motion", given.shape, "")
+        )
     if mechanism.loops or mechanism.tree.coupling is not None or mechanism.springs:
         raise InputError(
             f"masses may differ from motion to motion only without closed loops, mimic joints and springs "
@@ -103,7 +105,12 @@ def read_masses(mechanism: Mechanism, masses: ArrayLike, count: int) -> Masses:
         row, body = np.argwhere(wrong)[0]
         allowed = "0, as it has no mass" if usual[body] == 0.0 else "more than 0"
         raise InputError(
-            f"the mass of body '{names[body]}' in motion {row} must be {allowed}, got {given[row, body]:g}"
+            must_be(
+                f"the mass of body '{names[body]}' in motion {row}",
+                allowed,
+                given[row, body],
+                "g",
+            )
         )
     massless = usual == 0.0  # their moments of inertia, if they have some, stay
     return Masses(mechanism, np.where(massless, 1.0, given / np.where(massless, 1.0, usual)))

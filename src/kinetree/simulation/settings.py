@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Literal, TypedDict, TypeVar
@@ -11,8 +10,8 @@ from typing import Any, Literal, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, number, numbers
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.algebra.arrays import Array, finite, number, numbers, positive
+from kinetree.errors import InputError, must_be, shown, unknown_name
 from kinetree.simulation.loads import LoadsGiven
 from kinetree.verdicts.margins import Verdicts
 
@@ -52,9 +51,7 @@ class Trigger:
                 f"event '{self.name}': function must take (t, q, qd), got {shown(self.function)}"
             )
         if self.direction not in (-1, 0, 1):
-            raise InputError(
-                f"event '{self.name}': direction must be -1, 0 or 1, got {shown(self.direction)}"
-            )
+            raise InputError(must_be(f"event '{self.name}': direction", "-1, 0 or 1", self.direction))
 
 
 @dataclass(frozen=True)
@@ -72,9 +69,9 @@ class Stops:
 
     def __post_init__(self) -> None:
         if number(self.stiffness, "stiffness of the stops") <= 0.0:
-            raise InputError(f"stiffness of the stops must be > 0, got {self.stiffness:g}")
+            raise InputError(must_be("stiffness of the stops", "> 0", self.stiffness, "g"))
         if number(self.damping, "damping of the stops") < 0.0:
-            raise InputError(f"damping of the stops must be >= 0, got {self.damping:g}")
+            raise InputError(must_be("damping of the stops", ">= 0", self.damping, "g"))
 
 
 class SettingsKeywords(TypedDict, total=False):
@@ -142,7 +139,7 @@ class Settings:
             if value is not None or name in ("rtol", "friction_speed"):
                 positive(value, name, UNITS.get(name, ""))
         if self.stops is not None and not isinstance(self.stops, Stops):
-            raise InputError(f"stops must be a Stops, got {shown(self.stops)}")
+            raise InputError(must_be("stops", "a Stops", self.stops))
 
     def __repr__(self) -> str:
         """The fields that differ from their defaults."""
@@ -194,7 +191,7 @@ def read_options(
     if given.method in FIXED and given.step is None:
         raise InputError(f"method '{given.method}' needs a step (s), for example step=1e-3")
     if not TIGHTEST <= given.rtol <= 0.1:
-        raise InputError(f"rtol must be between {TIGHTEST:g} and 0.1, got {given.rtol:g}")
+        raise InputError(must_be("rtol", f"between {TIGHTEST:g} and 0.1", given.rtol, "g"))
     if gimbal not in ("switch", "error"):
         raise InputError(unknown_name("gimbal", gimbal, ("switch", "error")))
     length = _step(given.step, T) if given.step is not None else 0.0
@@ -217,7 +214,7 @@ def read_settings(
 ) -> Settings:
     """The settings of a call: those of the object, with fields that were given by name before them."""
     if settings is not None and type(settings) is not Settings:  # options of one simulation are no settings
-        raise InputError(f"settings must be a kt.simulation.Settings or None, got {shown(settings)}")
+        raise InputError(must_be("settings", "a kt.simulation.Settings or None", settings))
     for name in keywords:
         if name not in NAMES:
             known = [p for p in inspect.signature(function).parameters if p != "self"]
@@ -266,22 +263,12 @@ def _step(step: float, duration: float) -> float:
     return h
 
 
-def positive(value: object, what: str, unit: str = "") -> float:
-    """A number above zero."""
-    if type(value) is float and 0.0 < value < math.inf:
-        return value
-    x = number(value, what)
-    if x <= 0.0:
-        raise InputError(f"{what} must be > 0{' ' + unit if unit else ''}, got {x:g}")
-    return x
-
-
 def output_times(times: ArrayLike | None, duration: float) -> Array:
     """Times of the output (k,): given, that many equally spaced, or the usual number of them."""
     if times is None or isinstance(times, int | np.integer):
         count = SAMPLES if times is None else int(times)
         if not 2 <= count <= MOST_SAMPLES:
-            raise InputError(f"times must be at least 2 samples and at most {MOST_SAMPLES}, got {count}")
+            raise InputError(must_be("times", f"at least 2 samples and at most {MOST_SAMPLES}", count, ""))
         return np.linspace(0.0, duration, count)
     t = finite(numbers(times, "times"), "times")
     if t.ndim != 1 or not len(t):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, positive
 from kinetree.errors import InputError, SimulationError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
@@ -21,7 +21,7 @@ from kinetree.simulation.contact import contact_forces
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.judge import KEPT, Judge, dust_layer
 from kinetree.simulation.progress import shown_progress
-from kinetree.simulation.settings import Settings, output_times, positive
+from kinetree.simulation.settings import Settings, output_times
 from kinetree.simulation.setup import surroundings
 from kinetree.simulation.stepper import PRESET, Stepper
 from kinetree.simulation.torque import read_law

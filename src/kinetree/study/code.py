@@ -47,7 +47,7 @@ class Code:
             known = [
                 key for key, value in vars(module).items() if callable(value) and not key.startswith("_")
             ]
-            raise InputError(f"{place}: {unknown_name('function', match['function'], known)}")
+            raise InputError(unknown_name("function", match["function"], known).after(f"{place}: "))
         function: Callable[..., Any] = found
         check_takes(function, arguments, f"{place}: function '{match['function']}'")
         return function

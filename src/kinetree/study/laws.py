@@ -196,7 +196,7 @@ def _cost(mechanism: Mechanism, value: Any, key: str) -> Any:
     names = [name for name, x in zip(mechanism.joint_names, driven, strict=True) if x or key != "tau_cost"]
     for name in value:
         if name not in names:
-            raise InputError(f"{key}: {unknown_name('joint', name, names)}")
+            raise InputError(unknown_name("joint", name, names).after(f"{key}: "))
     return [value.get(name, 1.0) for name in names]
 
 

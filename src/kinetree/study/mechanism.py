@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
-from kinetree.errors import FileError, InputError, listed, shown, unknown_name
+from kinetree.errors import FileError, InputError, listed, must_be, unknown_name
 from kinetree.formats.file_values import Degrees
 from kinetree.formats.files import included_by, load
 from kinetree.formats.held_inside import file_of, is_held_inside
@@ -105,7 +105,7 @@ def _check_read_options(options: Mapping[str, Any]) -> None:
         if name not in READ_OPTIONS:
             raise InputError(unknown_name("parameter of a mechanism file", name, READ_OPTIONS))
         if not isinstance(value, READ_OPTIONS[name]) or (isinstance(value, bool) and name == "armature"):
-            raise InputError(f"{name} must be {KINDS_OF_OPTIONS[name]}, got {shown(value)}")
+            raise InputError(must_be(name, f"{KINDS_OF_OPTIONS[name]}", value))
 
 
 def _from_the_study(options: Mapping[str, Any], folder: Path, suffix: str) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _by_name(names: tuple[str, ...], given: PerJoint | None, what: str) -> dict[
     if isinstance(given, dict):
         for name in given:
             if name not in names:
-                raise InputError(f"{what}: {unknown_name('joint', name, names)}")
+                raise InputError(unknown_name("joint", name, names).after(f"{what}: "))
         return given
     if isinstance(given, list):
         if len(given) != len(names):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import AssemblyError, InputError, listed, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, must_be, unknown_name
 from kinetree.formats.kinds import FOREIGN
 from kinetree.model import zoo
 from kinetree.model.contact_point import ContactPoint
@@ -52,7 +52,7 @@ class StudyAnswers:
         if self.duration is None and self.task != LIFT:
             raise InputError(f"a study of the task '{self.task}' needs a duration (s)")
         if self.duration is not None and not 0.0 < self.duration < 1e6:
-            raise InputError(f"duration must be a number > 0 (s), got {self.duration:g}")
+            raise InputError(must_be("duration", "a number > 0 (s)", self.duration, "g"))
 
 
 def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:

@@ -33,6 +33,7 @@ OBJECTIVES = (
     "mixed",
     "power",
     "effort",
+    "muscle_cost",
     "torque_rate",
     "squared_acceleration",
     "posture",
@@ -96,7 +97,7 @@ class SplineTable(Table):
     objective: choice("objective", lambda: OBJECTIVES) = Field(  # type: ignore[valid-type]
         "time",
         description='"time", "squared_torque", "mixed" ((1 - u) T + u times squared torques), "power", '
-        '"effort", "torque_rate", "squared_acceleration", "posture", "jerk" or "function"; or '
+        '"effort", "muscle_cost", "torque_rate", "squared_acceleration", "posture", "jerk" or "function"; or '
         '"terms": only those of tables such as [[predict.squared_force]].',
     )
     torque_weight: Number = Field(

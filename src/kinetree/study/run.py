@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from kinetree.errors import InputError, SimulationError, shown
+from kinetree.errors import InputError, SimulationError, must_be
 from kinetree.formats.held_inside import held_inside
 from kinetree.formats.regular_file import PathLike
 from kinetree.result.result import Result
@@ -90,7 +90,7 @@ def run(
     """
     for name, table in tables.items():
         if not isinstance(table, Mapping | list | str):
-            raise InputError(f"run: {name} must be a table such as {{'duration': 2.0}}, got {shown(table)}")
+            raise InputError(must_be(f"run: {name}", "a table such as {'duration': 2.0}", table))
     with held_inside(only_inside):
         return prepared(study, tables, allow_code, progress, words="argument").run()
 

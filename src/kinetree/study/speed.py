@@ -21,7 +21,7 @@ from kinetree.analysis.sensitivity import (
     joint_reaction_derivatives,
 )
 from kinetree.dynamics.loops.states import fitting_state
-from kinetree.errors import InputError, SingularityError
+from kinetree.errors import InputError, SingularityError, must_be
 from kinetree.model.mechanism import Mechanism
 
 QUANTITIES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
@@ -60,7 +60,7 @@ def measure_speed(
     'forward_kinematics'
     """
     if not 1 <= batch <= LARGEST_BATCH:
-        raise InputError(f"the batch must be from 1 to {LARGEST_BATCH} states, got {batch}")
+        raise InputError(must_be("the batch", f"from 1 to {LARGEST_BATCH} states", batch, ""))
     values = _states(mechanism, batch, seed)
     found: list[Speed] = []
     for k, (name, (function, arguments)) in enumerate(QUANTITIES.items()):

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, must_be
 from kinetree.study.assignment import Assignment
 from kinetree.study.tables import EventTable, LoadTable, SoilTable
 
@@ -122,11 +122,15 @@ def _load(
         gaps = np.diff(instants)
         if len(instants) < 2 or (gaps < 0.0).any() or ((gaps[1:] == 0.0) & (gaps[:-1] == 0.0)).any():
             raise InputError(
-                f"'{along}' must be two or more instants that ascend, twice the same for a jump, got "
-                f"{instants}"
+                must_be(
+                    f"'{along}'",
+                    "two or more instants that ascend, twice the same for a jump",
+                    instants,
+                    "",
+                )
             )
         if along == "s" and not 0.0 <= instants[0] <= instants[-1] <= 1.0:
-            raise InputError(f"'s' must be from 0 to 1, got {instants}")
+            raise InputError(must_be("'s'", "from 0 to 1", instants, ""))
         for key in tables:
             if len(given[key]) != len(instants):
                 raise InputError(f"{key} has {len(given[key])} rows for {len(instants)} instants")

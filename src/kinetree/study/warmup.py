@@ -79,6 +79,7 @@ def _simulation_pieces() -> Iterator[Piece]:
         forces,
         jacobian,
         law,
+        made_rates,
         observe,
         rates,
         sample,
@@ -97,6 +98,7 @@ def _simulation_pieces() -> Iterator[Piece]:
             each = "" if models == 1 else ", each with its masses"
             yield f"simulations, {many}{each}", partial(rates, lanes, models)
             yield f"sampled control, {many}{each}", partial(sample, lanes, models)
+        yield f"simulations of specialized mechanisms, {many}", partial(made_rates, lanes)
         yield f"ground and loads, {many}", partial(forces, lanes)
         yield f"laws, {many}", partial(law, lanes)
         yield f"mimic joints, {many}", partial(coupled_motion, lanes)

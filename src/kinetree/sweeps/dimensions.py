@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, must_be
 from kinetree.study.sweep_tables import AxisTable, SweepTable
 from kinetree.sweeps.fields import short_name
 
@@ -127,9 +127,9 @@ def _plain_array(values: Sequence[Any]) -> Any:
 
 def _checked(value: Any, axis: AxisTable) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"axis '{axis.field[0]}': values must be finite, got {value}")
+        raise InputError(must_be(f"axis '{axis.field[0]}': values", "finite", value, ""))
     if axis.relative and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise InputError(f"axis '{axis.field[0]}' is relative: values must be numbers, got {value!r}")
+        raise InputError(must_be(f"axis '{axis.field[0]}' is relative: values", "numbers", value))
     return value
 
 
@@ -176,7 +176,7 @@ def _drawn(axis: AxisTable, unit: Array) -> Column:
         mean, deviation = axis.normal or (0.0, 0.0)
         if not (math.isfinite(mean) and math.isfinite(deviation) and deviation > 0.0):
             raise InputError(
-                f"axis '{axis.field[0]}': normal must be [mean, deviation > 0], got {axis.normal}"
+                must_be(f"axis '{axis.field[0]}': normal", "[mean, deviation > 0]", axis.normal, "")
             )
         return Column(name, paths, axis.relative, mean + deviation * ndtri(unit))
     low, high = _ends(axis, kind, log=kind == "log_uniform")
@@ -190,7 +190,7 @@ def _saltelli(random: list[AxisTable], table: SweepTable) -> list[Dimension]:
     if d < 2 or table.samples is None:
         raise InputError("the kind 'sensitivity' needs sweep.samples and at least two random axes")
     if table.samples & (table.samples - 1):
-        raise InputError(f"sweep.samples must be a power of 2 for a sensitivity, got {table.samples}")
+        raise InputError(must_be("sweep.samples", "a power of 2 for a sensitivity", table.samples, ""))
     drawn = unit_samples("sobol", table.samples, 2 * d, table.seed)
     blocks = [drawn[:, :d], drawn[:, d:]]
     for k in range(d):

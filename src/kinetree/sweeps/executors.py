@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 from kinetree.engine.threads import available_cores
-from kinetree.errors import InputError, MissingExtraError
+from kinetree.errors import InputError, MissingExtraError, must_be
 from kinetree.sweeps.outcome import version
 
 UNREACHABLE = 8  # s after which a scheduler counts as unreachable
@@ -96,7 +96,7 @@ def backend(
     if len(given) > 1:
         raise InputError(f"cases run in one place: give one of scheduler, slurm and executor, got {given}")
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-        raise InputError(f"workers must be an integer of at least 1, got {workers!r}")
+        raise InputError(must_be("workers", "an integer of at least 1", workers))
     if executor is not None:
         if not callable(getattr(executor, "submit", None)):
             raise InputError(f"an executor has a method submit(function, *arguments), got {executor!r}")

@@ -86,7 +86,7 @@ def _into(value: Any, part: str, path: str) -> list[tuple[int | str, Any]]:
     if part.isdecimal() and int(part) < len(value):
         return [(int(part), value[int(part)])]
     allowed = names or [str(k) for k in range(len(value))]
-    raise InputError(f"axis '{path}': {unknown_name('entry', part, allowed)}")
+    raise InputError(unknown_name("entry", part, allowed).after(f"axis '{path}': "))
 
 
 def value_at(table: Mapping[str, Any], place: Place) -> Any:

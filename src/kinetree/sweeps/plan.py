@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, cut, listed, unknown_name
+from kinetree.errors import InputError, cut, listed, must_be, unknown_name
 from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
@@ -283,7 +283,7 @@ def _check_table(study: Study, path: str) -> None:
     tables = [name for name in known_tasks()[study.task].tables if name != "sweep"]
     first, *rest = path_parts(path)
     if first not in tables:
-        raise InputError(f"axis '{path}': {unknown_name('table', first, tables)}")
+        raise InputError(unknown_name("table", first, tables).after(f"axis '{path}': "))
     if not rest:
         raise InputError(f"axis '{path}' is a whole table; name one of its keys, such as {path}.KEY")
 
@@ -351,10 +351,10 @@ def _check_kind(sweep: SweepTable) -> None:
         raise InputError("the kind 'pareto' needs objectives = [..., ...], the names of two measures")
     for name in given or ():
         if sweep.measures and name not in sweep.measures:
-            raise InputError(f"sweep.objectives: {unknown_name('measure', name, sweep.measures)}")
+            raise InputError(unknown_name("measure", name, sweep.measures).after("sweep.objectives: "))
     for q in sweep.quantiles:
         if not 0.0 <= q <= 1.0:
-            raise InputError(f"sweep.quantiles must be from 0 to 1, got {q:g}")
+            raise InputError(must_be("sweep.quantiles", "from 0 to 1", q, "g"))
 
 
 def coordinate(values: Any) -> Array | np.ndarray:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.errors import FileError, InputError, unknown_name
+from kinetree.errors import FileError, InputError, must_be, unknown_name
 from kinetree.formats.held_inside import held_inside
 from kinetree.formats.regular_file import PathLike
 from kinetree.formats.toml_writer import toml_text
@@ -184,7 +184,7 @@ def _listed(values: Any, path: str) -> list[Any]:
         raise InputError(f"axis '{path}' needs a list of at least one value, got {values!r}")
     for value in array:
         if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f"axis '{path}': values must be finite, got {value}")
+            raise InputError(must_be(f"axis '{path}': values", "finite", value, ""))
     return list(plain(list(array), path))
 
 
@@ -206,7 +206,7 @@ def run_plan(
     """Run the cases of a plan that are not yet in its store; arguments as for `sweep`."""
     timeout = case_timeout
     if timeout is not None and not timeout > 0.0:
-        raise InputError(f"case_timeout must be above 0 s, got {timeout!r}")
+        raise InputError(must_be("case_timeout", "above 0 s", timeout))
     place = ZarrStore(store)
     if os.path.lexists(place.path) and not (resume or force):
         raise FileError(f"{place.path}: already exists; continue it (--resume) or replace it (--force)")
@@ -319,5 +319,5 @@ def case_result(
     with held_inside(only_inside):
         plan = stored_plan(ZarrStore(store), [allow_code] if isinstance(allow_code, str) else allow_code)
         if not isinstance(case, int) or not 0 <= case < plan.count:
-            raise InputError(f"case must be an integer from 0 to {plan.count - 1}, got {case!r}")
+            raise InputError(must_be("case", f"an integer from 0 to {plan.count - 1}", case))
         return Job.of(plan).result(plan.values(case))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 
 RANGE = "_range"  # of what may be sought: its least and its largest value
 
@@ -37,32 +37,30 @@ def _check_one(value: object, default: object, name: str) -> None:
     """An error where a single value is of another kind than its default."""
     if isinstance(default, bool):
         if not isinstance(value, bool):
-            raise InputError(f"{name} must be true or false, got {shown(value)}")
+            raise InputError(must_be(name, "true or false", value))
     elif isinstance(default, str):
         if not isinstance(value, str):
-            raise InputError(f"{name} must be text, got {shown(value)}")
+            raise InputError(must_be(name, "text", value))
     elif type(default) is int:
         if type(value) is not int:
-            raise InputError(f"{name} must be an integer, got {shown(value)}")
+            raise InputError(must_be(name, "an integer", value))
     elif not np.isfinite(number(value, name)):
-        raise InputError(f"{name} must be finite, got {shown(value)}")
+        raise InputError(must_be(name, "finite", value))
 
 
 def _check_numbers(value: object, default: tuple[float, ...], name: str) -> None:
     """An error where several numbers are not as many, or not integers where their defaults are."""
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != len(default):
-        raise InputError(f"{name} must be {len(default)} numbers, got {shown(value)}")
+        raise InputError(must_be(name, f"{len(default)} numbers", value))
     whole = all(type(x) is int for x in default)
     for x in value:
         number(x, name)
         if whole and type(x) is not int:
-            raise InputError(f"{name} must be integers, got {shown(value)}")
+            raise InputError(must_be(name, "integers", value))
 
 
 def _check_range(value: object, name: str) -> None:
     """An error where what is sought has no two ascending bounds."""
     ends = [number(x, name) for x in value] if isinstance(value, tuple | list) and len(value) == 2 else []
     if not ends or not np.isfinite(ends).all() or not ends[0] < ends[1]:
-        raise InputError(
-            f"{name} must be two ascending numbers, the least and the largest, got {shown(value)}"
-        )
+        raise InputError(must_be(name, "two ascending numbers, the least and the largest", value))

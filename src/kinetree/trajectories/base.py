@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, number, numbers
+from kinetree.algebra.arrays import Array, finite, numbers, positive
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError
 from kinetree.state import State
@@ -72,14 +72,6 @@ class Trajectory(ABC):
 def checked_tolerance(tolerance: float) -> float:
     """A tolerance that a table can reach."""
     return positive(tolerance, "tolerance", "rad or m")
-
-
-def positive(value: object, what: str, unit: str) -> float:
-    """One positive number."""
-    x = number(value, what)
-    if x <= 0:
-        raise InputError(f"{what} must be > 0 {unit}, got {x:g}")
-    return x
 
 
 def point(values: ArrayLike, what: str, like: Array | None = None) -> Array:

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, frozen, number
-from kinetree.errors import InputError, shown
+from kinetree.algebra.arrays import Array, frozen, number, positive
+from kinetree.errors import InputError, must_be
 from kinetree.state import State
-from kinetree.trajectories.base import Trajectory, point, positive
+from kinetree.trajectories.base import Trajectory, point
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +76,7 @@ def circle(
         or plane[0] == plane[1]
         or not all(type(k) is int and 0 <= k < len(middle) for k in plane)
     ):
-        raise InputError(
-            f"plane must be two of the {len(middle)} coordinates, such as (0, 1), got {shown(plane)}"
-        )
+        raise InputError(must_be("plane", f"two of the {len(middle)} coordinates, such as (0, 1)", plane))
     return Circle(
         frozen(middle), positive(radius, "radius", "m"), positive(duration, "duration", "s"),
         number(begin, "begin"), 2.0 * np.pi * number(turns, "turns"), (plane[0], plane[1]),

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory, checked_tolerance
 
@@ -105,9 +105,9 @@ def repeat(part: Trajectory, times: int, *, advance: bool = False) -> Sequence:
     [0.75, 1.5]
     """
     if type(times) is not int or not 1 <= times <= MOST_CYCLES:
-        raise InputError(f"times must be an integer from 1 to {MOST_CYCLES}, got {shown(times)}")
+        raise InputError(must_be("times", f"an integer from 1 to {MOST_CYCLES}", times))
     if not isinstance(advance, bool):
-        raise InputError(f"advance must be True or False, got {shown(advance)}")
+        raise InputError(must_be("advance", "True or False", advance))
     _check_parts((part,))
     gain = _end(part) - part.at(0.0).q
     worst = int(np.argmax(np.abs(gain)))
@@ -125,7 +125,7 @@ def _check_parts(parts: tuple[Trajectory, ...]) -> None:
         raise InputError("a sequence needs at least one trajectory, got none")
     for k, part in enumerate(parts):
         if not isinstance(part, Trajectory):
-            raise InputError(f"part {k + 1} of the sequence must be a Trajectory, got {shown(part)}")
+            raise InputError(must_be(f"part {k + 1} of the sequence", "a Trajectory", part))
         if part.n_dof != parts[0].n_dof or part.n_dof == 0:
             raise InputError(
                 f"part {k + 1} of the sequence has {part.n_dof} coordinates, the first {parts[0].n_dof}"

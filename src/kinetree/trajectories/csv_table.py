@@ -6,7 +6,7 @@ import csv
 import math
 from pathlib import Path
 
-from kinetree.errors import FileError, cut, shown
+from kinetree.errors import FileError, cut, must_be
 from kinetree.formats.regular_file import check_readable
 
 Line = tuple[int, list[str]]
@@ -44,7 +44,7 @@ def row_of_numbers(where: str, header: list[str], cells: list[str]) -> list[floa
         try:
             value = float(cell)
         except ValueError:
-            raise FileError(f"{where}: {cut(title)} must be a number, got {shown(cell)}") from None
+            raise FileError(must_be(f"{where}: {cut(title)}", "a number", cell)) from None
         if not math.isfinite(value):
             raise FileError(f"{where}: {cut(title)} must be finite, got '{cell}'")
         values.append(value)

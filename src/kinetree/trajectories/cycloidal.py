@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, frozen
-from kinetree.errors import InputError, shown
+from kinetree.algebra.arrays import Array, frozen, positive
+from kinetree.errors import InputError, must_be
 from kinetree.state import State
-from kinetree.trajectories.base import Trajectory, ends, positive
+from kinetree.trajectories.base import Trajectory, ends
 
 MOST_DOF = 1_000_000
 
@@ -71,5 +71,5 @@ def half_turn(n_dof: int, duration: float = 10.0) -> Cycloid:
     True
     """
     if type(n_dof) is not int or not 1 <= n_dof <= MOST_DOF:
-        raise InputError(f"n_dof must be an integer from 1 to {MOST_DOF}, got {shown(n_dof)}")
+        raise InputError(must_be("n_dof", f"an integer from 1 to {MOST_DOF}", n_dof))
     return cycloid(np.zeros(n_dof), np.full(n_dof, np.pi), duration)

@@ -19,7 +19,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.dynamics.loops.assembly import assemble
 from kinetree.dynamics.loops.closure import Closure
-from kinetree.errors import AssemblyError, InputError, listed, shown, texts, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, must_be, texts, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.joint import Joint
@@ -129,9 +129,7 @@ def follow(
 def _checked(mechanism: Mechanism, path: Trajectory, along: Sequence[str]) -> list[str]:
     expect_mechanism(mechanism)
     if not isinstance(path, Trajectory):
-        raise InputError(
-            f"the path must be a trajectory, such as trajectories.circle(...), got {shown(path)}"
-        )
+        raise InputError(must_be("the path", "a trajectory, such as trajectories.circle(...)", path))
     names = list(texts(along, "along"))
     if len(names) != path.n_dof or len(set(names)) != len(names):
         raise InputError(
@@ -146,7 +144,7 @@ def _tied(
     """Names of the path's joints, the mechanism with a body on the path, and a first pose of it."""
     for name in along:
         if name not in PATH:
-            raise InputError(f"along: {unknown_name('coordinate', name, PATH)}")
+            raise InputError(unknown_name("coordinate", name, PATH).after("along: "))
     turned = [name.startswith("r") for name in along]
     if turned != sorted(turned):
         raise InputError(f"along: give positions before angles, got {listed(along)}")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetree.algebra.arrays import number
-from kinetree.errors import InputError
-from kinetree.trajectories.base import positive
+from kinetree.algebra.arrays import number, positive
+from kinetree.errors import InputError, must_be
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,12 @@ class GaitParameters:
             object.__setattr__(self, name, number(getattr(self, name), name))
         if abs(self.stride + 2 * self.x0) > 1e-9 * self.stride:
             raise InputError(
-                f"the hips would jump from step to step: stride must be -2 x0 = {-2 * self.x0:g} m, "
-                f"got {self.stride:g}"
+                must_be(
+                    "the hips would jump from step to step: stride",
+                    f"-2 x0 = {-2 * self.x0:g} m",
+                    self.stride,
+                    "g",
+                )
             )
 
     @property

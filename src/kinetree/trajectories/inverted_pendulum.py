@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, positive
 from kinetree.state import State
-from kinetree.trajectories.base import positive
 from kinetree.trajectories.step_motion import StepMotion
 
 GRAVITY = 9.81  # m/s^2

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, numbers
+from kinetree.algebra.arrays import Array, finite, numbers, positive
 from kinetree.errors import InputError, SingularityError, expect
 from kinetree.state import State
-from kinetree.trajectories.base import positive
 
 STRAIGHT = 1e-9  # rad: a knee less bent than that has no finite velocities
 

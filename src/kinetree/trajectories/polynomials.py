@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, positive
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError, shown
 from kinetree.state import State
-from kinetree.trajectories.base import Trajectory, checked_tolerance, ends, point, positive
+from kinetree.trajectories.base import Trajectory, checked_tolerance, ends, point
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, numbers
+from kinetree.algebra.arrays import Array, finite, numbers, positive
 from kinetree.algebra.bspline import BSplineBasis
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.state import State
-from kinetree.trajectories.base import positive
 
 RATES = 3  # position, velocity, acceleration
 
@@ -58,7 +57,7 @@ def spline_sensitivity(
     ((7, 1), True)
     """
     if not isinstance(basis, BSplineBasis):
-        raise InputError(f"basis must be a kt.trajectories.BSplineBasis, got {shown(basis)}")
+        raise InputError(must_be("basis", "a kt.trajectories.BSplineBasis", basis))
     T = positive(duration, "duration", "s")
     P = finite(numbers(control_points, "control_points"), "control_points")
     if P.ndim != 2 or len(P) != basis.n_control:

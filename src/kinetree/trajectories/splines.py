@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, numbers
+from kinetree.algebra.arrays import Array, finite, numbers, positive
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError, shown
-from kinetree.trajectories.base import positive
+from kinetree.errors import InputError, must_be
 from kinetree.trajectories.polynomials import PolynomialTrajectory
 
 
@@ -54,7 +53,7 @@ def interpolate(times: ArrayLike, points: ArrayLike, *, degree: int = 3) -> Poly
     x = _rows(points, "points")
     t = finite(numbers(times, "times"), "times")
     if t.shape != (len(x),):
-        raise InputError(f"times must be a vector with one time for each of {len(x)} points, got {t.shape}")
+        raise InputError(must_be("times", f"a vector with one time for each of {len(x)} points", t.shape, ""))
     if (np.diff(t) <= 0).any():
         k = int(np.argmax(np.diff(t) <= 0))
         raise InputError(f"times must ascend, got {t[k + 1]:g} after {t[k]:g} at index {k + 1}")
@@ -78,9 +77,7 @@ def _rows(values: ArrayLike, what: str) -> Array:
 
 def _degree(degree: int, count: int, what: str) -> int:
     if type(degree) is not int or not 1 <= degree < count:
-        raise InputError(
-            f"degree must be an integer from 1 to {count - 1} for {count} {what}, got {shown(degree)}"
-        )
+        raise InputError(must_be("degree", f"an integer from 1 to {count - 1} for {count} {what}", degree))
     return degree
 
 

@@ -114,7 +114,7 @@ def _columns(
     allowed = [*joints, *(f"{joint}:{rate}" for rate in RATES for joint in joints)]
     for title in header[1:]:
         if title not in allowed:
-            raise FileError(f"{where}: {unknown_name('column', title, allowed)}")
+            raise FileError(unknown_name("column", title, allowed).after(f"{where}: "))
     found = []
     for rate in (None, *RATES):
         titles = [joint if rate is None else f"{joint}:{rate}" for joint in joints]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory
 
@@ -99,7 +99,7 @@ def retime(path: Trajectory, timing: Trajectory) -> TimedPath:
     """
     for value, what in ((path, "path"), (timing, "timing")):
         if not isinstance(value, Trajectory):
-            raise InputError(f"the {what} must be a trajectory, got {shown(value)}")
+            raise InputError(must_be(f"the {what}", "a trajectory", value))
     if timing.n_dof != 1:
         raise InputError(f"the timing must have one coordinate, s, got {timing.n_dof}")
     end = path.duration

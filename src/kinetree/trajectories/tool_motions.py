@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, frozen, number, numbers, vector
+from kinetree.algebra.arrays import Array, finite, frozen, number, numbers, positive, vector
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.algebra.rotation import rotation_matrix, unit_axis
 from kinetree.analysis.kinematics import forward_kinematics
-from kinetree.errors import InputError, KinetreeWarning, expect, shown, unknown_name
+from kinetree.errors import InputError, KinetreeWarning, expect, must_be, unknown_name
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.other_names import checks_keywords
 from kinetree.state import Coordinates, coordinates, independent_axes
-from kinetree.trajectories.base import Trajectory, positive
+from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.cycloidal import cycloid
 from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, quintic
 from kinetree.trajectories.splines import interpolate
@@ -316,10 +316,10 @@ def _on_path(
     free = isinstance(orientation, str) and orientation == FREE
     if free_axis is not None and (free or free_axis not in AXES or len(free_axis) != 1):
         raise InputError(
-            f'free_axis must be "x", "y" or "z", with an orientation that is not free, got {shown(free_axis)}'
+            must_be("free_axis", '"x", "y" or "z", with an orientation that is not free', free_axis)
         )
     if isinstance(hold, str):
-        raise InputError(f"hold must be a list of joints, got {shown(hold)}")
+        raise InputError(must_be("hold", "a list of joints", hold))
     if geometry.length == 0.0 and (free or geometry.angle == 0.0):
         raise InputError(
             "the tool's path has no length and no rotation; give another position or orientation"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, number, numbers
+from kinetree.algebra.arrays import Array, finite, number, numbers, positive
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError
-from kinetree.trajectories.base import ends, positive
+from kinetree.errors import InputError, must_be
+from kinetree.trajectories.base import ends
 from kinetree.trajectories.polynomials import PolynomialTrajectory
 
 BLEND = 0.25  # part of the time in which the joints speed up, unless another is given
@@ -83,12 +83,12 @@ def _shortest(
 def _limits(values: ArrayLike, what: str, like: Array) -> Array:
     array = finite(numbers(values, what), what)
     if array.shape not in ((), like.shape) or (array <= 0).any():
-        raise InputError(f"{what} limits must be one or {len(like)} positive numbers, got {array.tolist()}")
+        raise InputError(must_be(f"{what} limits", f"one or {len(like)} positive numbers", array.tolist()))
     return np.broadcast_to(array, like.shape)
 
 
 def _part(blend: float) -> float:
     part = number(blend, "blend")
     if not 0.0 < part <= 0.5:
-        raise InputError(f"blend must be a fraction of the duration above 0 and at most 0.5, got {part:g}")
+        raise InputError(must_be("blend", "a fraction of the duration above 0 and at most 0.5", part, "g"))
     return part

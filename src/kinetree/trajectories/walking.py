@@ -18,7 +18,7 @@ from kinetree.analysis.leg_chains import (
     reaching_down,
 )
 from kinetree.analysis.legs import walking_axes
-from kinetree.errors import InputError, ModelError, listed, shown
+from kinetree.errors import InputError, ModelError, listed, must_be
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import Mechanism
@@ -71,9 +71,9 @@ def legged_gait(
     """
     expect_mechanism(mechanism)
     if not isinstance(parameters, GaitParameters):
-        raise InputError(f"parameters must be GaitParameters, got {shown(parameters)}")
+        raise InputError(must_be("parameters", "GaitParameters", parameters))
     if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
-        raise InputError(f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(steps)}")
+        raise InputError(must_be("steps", f"an integer from 1 to {MOST_STEPS}", steps))
     base = mechanism.links[0].joint
     if not (base.is_free or KINDS[base.kind].slides_in_a_plane) or base.mimic is not None:
         raise InputError(
@@ -205,8 +205,12 @@ def _stands(
     for leg in legs:
         if leg.hip_roll is None:
             raise InputError(
-                f"leg '{leg.name}' has no hip roll, so the hips cannot sway: y0 must be 0, "
-                f"got {parameters.y0:g}"
+                must_be(
+                    f"leg '{leg.name}' has no hip roll, so the hips cannot sway: y0",
+                    "0",
+                    parameters.y0,
+                    "g",
+                )
             )
     if len(legs) == 2:
         for k, group in enumerate(groups):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 
 FALLEN_TILT, FALLEN_HEIGHT = 1.0, 0.5  # rad; fraction of the height: beyond these a robot has fallen
 
@@ -47,7 +47,7 @@ class Verdicts:
             if value is not None:
                 x = number(value, f"verdicts: {name}")
                 if not x > 0.0:
-                    raise InputError(f"verdicts: {name} must be > 0, got {x:g}")
+                    raise InputError(must_be(f"verdicts: {name}", "> 0", x, "g"))
                 object.__setattr__(self, name, x)
 
     @property
@@ -69,11 +69,10 @@ def read_verdicts(given: Verdicts | Mapping[str, float | None] | bool | None) ->
         return given
     if not isinstance(given, Mapping):
         raise InputError(
-            f"verdicts must be Verdicts(...), a table such as {{'tilt': 0.5}}, True or False, "
-            f"got {shown(given)}"
+            must_be("verdicts", "Verdicts(...), a table such as {'tilt': 0.5}, True or False", given)
         )
     known = [x.name for x in fields(Verdicts)]
     for name in given:
         if name not in known:
-            raise InputError(f"verdicts: {unknown_name('verdict', name, known)}")
+            raise InputError(unknown_name("verdict", name, known).after("verdicts: "))
     return Verdicts(**given)

@@ -7,7 +7,7 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 
 LOCAL_NAME = "localhost"
 LARGEST_PORT = 65535
@@ -22,11 +22,9 @@ def check_address(host: str, port: int, *, public: bool = False) -> None:
     kinetree.errors.InputError: port must be an integer from 0 (any free one) to 65535, got -1
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= LARGEST_PORT:
-        raise InputError(
-            f"port must be an integer from 0 (any free one) to {LARGEST_PORT}, got {shown(port)}"
-        )
+        raise InputError(must_be("port", f"an integer from 0 (any free one) to {LARGEST_PORT}", port))
     if not isinstance(host, str) or not host.strip():
-        raise InputError(f"host must be an address such as 127.0.0.1, got {shown(host)}")
+        raise InputError(must_be("host", "an address such as 127.0.0.1", host))
     if not public and not is_local(host):
         raise InputError(
             f"host '{host}' can be reached from other machines, and whoever opens the page can run "

@@ -15,7 +15,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.control.feedback import PD
 from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import GravityCompensation
-from kinetree.errors import InputError, KinetreeError, SimulationError, unknown_name
+from kinetree.errors import InputError, KinetreeError, SimulationError, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground, firm_soil
@@ -70,7 +70,7 @@ def run_request(
     0.0
     """
     if not 0.0 < request.duration <= LONGEST:
-        raise InputError(f"the duration must be > 0 and at most {LONGEST:g} s, got {request.duration:g}")
+        raise InputError(must_be("the duration", f"> 0 and at most {LONGEST:g} s", request.duration, "g"))
     samples = int(np.clip(round(request.duration * SAMPLES_PER_SECOND) + 1, FEWEST, MOST))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit shows it

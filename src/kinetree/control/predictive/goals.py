@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number, numbers
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
-from kinetree.errors import InputError, expect
+from kinetree.errors import InputError, expect, must_be
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 
@@ -59,7 +59,7 @@ class JointGoal:
             value = getattr(self, name)
             row(mechanism, value(0.0) if callable(value) else value, f"{name} of JointGoal")
         if number(self.final, "final of JointGoal") < 0.0:
-            raise InputError(f"final of JointGoal must be >= 0, got {self.final:g}")
+            raise InputError(must_be("final of JointGoal", ">= 0", self.final, "g"))
 
     def rows(self, mechanism: Mechanism, t: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
         """Errors times the roots of their weights."""
@@ -94,7 +94,7 @@ class PointGoal:
         if numbers(value, "position of PointGoal").shape != (3,):
             raise InputError(f"position of PointGoal must have shape (3,), got {np.shape(value)}")
         if number(self.weight, "weight of PointGoal") < 0.0:
-            raise InputError(f"weight of PointGoal must be >= 0, got {self.weight:g}")
+            raise InputError(must_be("weight of PointGoal", ">= 0", self.weight, "g"))
 
     def rows(self, mechanism: Mechanism, t: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
         """Distances along the axes of the world."""

@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.control.predictive.goals import MotionGoal, expect_goals
 from kinetree.control.predictive.shooting import Shooting, TorquePlan
 from kinetree.dynamics.checks import unchecked
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
 
@@ -56,7 +56,7 @@ class MPC:
         if not 0.0 < h <= ahead or round(ahead / h) > 1000:
             raise InputError(f"horizon must be 1 to 1000 steps of {h:g} s, got {ahead:g} s")
         if type(iterations) is not int or iterations < 1:
-            raise InputError(f"iterations must be an integer of at least 1, got {shown(iterations)}")
+            raise InputError(must_be("iterations", "an integer of at least 1", iterations))
         if number(effort, "effort") < 0.0 or number(delay, "delay") < 0.0:
             raise InputError(f"effort and delay must be >= 0, got {effort:g} and {delay:g}")
         drives = np.flatnonzero(mechanism.actuated)
@@ -165,7 +165,7 @@ def _bounds(mechanism: Mechanism, drives: NDArray[np.intp], limits: float | dict
     if isinstance(limits, dict):
         for name, limit in limits.items():
             if name not in names:
-                raise InputError(f"limits: {unknown_name('joint', name, names)}")
+                raise InputError(unknown_name("joint", name, names).after("limits: "))
             bound[names.index(name)] = number(limit, f"limit of '{name}'")
     elif limits is not None:
         bound[:] = number(limits, "limits")

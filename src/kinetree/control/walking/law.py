@@ -23,7 +23,7 @@ from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
 from kinetree.control.walking.stepping import GaitNumbers
 from kinetree.control.whole_body.task import LawTask, checked_tasks
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.model.mechanism import Mechanism
 
 DEFAULT_SPEED, POINT_FEET_SPEED = 0.1, 0.15  # in sqrt(g L)
@@ -90,12 +90,12 @@ class WalkingLaw:
         if self.legs is not None:
             given = tuple(self.legs) if isinstance(self.legs, list | tuple) else ()
             if len(given) < 2 or not all(isinstance(leg, Leg) for leg in given):
-                raise InputError(f"legs must be two or more Leg(...), got {shown(self.legs)}")
+                raise InputError(must_be("legs", "two or more Leg(...)", self.legs))
             object.__setattr__(self, "legs", given)
         for name, (low, high) in RANGES.items():
             x = number(getattr(self, name), name)
             if not low <= x <= high:
-                raise InputError(f"{name} must be between {low:g} and {high:g}, got {x:g}")
+                raise InputError(must_be(name, f"between {low:g} and {high:g}", x, "g"))
         object.__setattr__(self, "tasks", checked_tasks(self.tasks))
         self._sampled_law(lambda t, q, qd, contact: None)  # period, limits, delay, noise
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.rotation_vector import rotation_vector
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics, jacobian
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 
 USUAL_RATE = 10.0  # rad/s: an arm follows without oscillating at ticks of a few milliseconds
@@ -135,7 +135,7 @@ class OrientationTask:
         _check_numbers(self, f"the task of the orientation of '{self.body}'")
         R = np.asarray(self.orientation, dtype=np.float64)
         if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0.0:
-            raise InputError(f"orientation of '{self.body}' must be a rotation (3, 3), got {shown(R)}")
+            raise InputError(must_be(f"orientation of '{self.body}'", "a rotation (3, 3)", R))
         object.__setattr__(self, "orientation", R)
 
     def rows(self, mechanism: Mechanism, t: float, q: Array, qd: Array) -> TaskRows:
@@ -189,7 +189,7 @@ def checked_tasks(tasks: Any) -> tuple[LawTask, ...]:
     """The tasks of a law, each an object with ``rows``."""
     good = isinstance(tasks, list | tuple)
     if not good or not all(hasattr(x, "rows") and not isinstance(x, type) for x in tasks):
-        raise InputError(f"tasks must be a list of tasks such as PointTask(...), got {shown(tasks)}")
+        raise InputError(must_be("tasks", "a list of tasks such as PointTask(...)", tasks))
     return tuple(tasks)
 
 
@@ -199,7 +199,7 @@ def checked_tasks(tasks: Any) -> tuple[LawTask, ...]:
 def _check_numbers(task: Any, what: str) -> None:
     for name in ("rate", "weight"):
         if not number(getattr(task, name), f"{name} of {what}") > 0.0:
-            raise InputError(f"{name} of {what} must be > 0, got {getattr(task, name):g}")
+            raise InputError(must_be(f"{name} of {what}", "> 0", getattr(task, name), "g"))
 
 
 def _reference(position: Any, t: float) -> tuple[Array, Array, Array]:

@@ -58,7 +58,7 @@ from kinetree.derivations.denoc.screws import (
     vector_to_child,
     wrench_to_parent,
 )
-from kinetree.errors import ModelError, shown
+from kinetree.errors import ModelError, must_be
 from kinetree.model.dh import from_dh
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import EARTH, Mechanism
@@ -123,16 +123,14 @@ class SlenderArm:
         n = np.size(self.mass)
         flags = np.asarray(self.prismatic)
         if flags.dtype != np.bool_ or flags.shape not in ((), (n,)):
-            raise ModelError(
-                f"prismatic must be true or false for each of {n} joints, got {shown(self.prismatic)}"
-            )
+            raise ModelError(must_be("prismatic", f"true or false for each of {n} joints", self.prismatic))
         object.__setattr__(self, "prismatic", tuple(np.broadcast_to(flags, (n,)).tolist()))
         for name in ("mass", "a", "b", "alpha", "payload", "hub", "theta"):
             values = finite(plain_numbers(getattr(self, name), name, ModelError), name, ModelError)
             if values.ndim > 1 or values.size not in (1, n) or n == 0:
                 raise ModelError(f"{name} must have one number per link ({n}), got shape {values.shape}")
             if name in ("mass", "payload", "hub") and (values < 0).any():
-                raise ModelError(f"{name} must be >= 0, got {values.tolist()}")
+                raise ModelError(must_be(name, ">= 0", values.tolist()))
             object.__setattr__(self, name, frozen(np.broadcast_to(values, (n,))))
         length = np.abs(self.a) + np.abs(self.b)
         for k in np.flatnonzero((length == 0) & (self.mass > 0)):

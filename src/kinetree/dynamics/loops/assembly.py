@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, number
 from kinetree.dynamics.loops.positions import loop_positions_of
 from kinetree.dynamics.loops.system import CLOSED, RANK, ROUNDED, constraints, misfit
-from kinetree.errors import AssemblyError, InputError, listed, shown
+from kinetree.errors import AssemblyError, InputError, listed, must_be, shown
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
@@ -156,7 +156,7 @@ def assembly_modes(
     """
     expect_mechanism(mechanism)
     if not isinstance(starts, int) or starts < 1:
-        raise InputError(f"starts must be a positive integer, got {shown(starts)}")
+        raise InputError(must_be("starts", "a positive integer", starts))
     base = np.array(coordinates(mechanism, q, "q"))
     if base.ndim != 1:
         raise InputError(f"q must be one state of {mechanism.n_dof} coordinates, got shape {base.shape}")
@@ -224,7 +224,7 @@ def dependent_motion(
     """
     expect_mechanism(mechanism)
     if isinstance(independent, str):
-        raise InputError(f"independent must be a list of joints, got {shown(independent)}")
+        raise InputError(must_be("independent", "a list of joints", independent))
     chosen = np.array([mechanism.joint_index(name) for name in independent], dtype=np.int64)
     if len(set(chosen.tolist())) != len(chosen):
         raise InputError(f"independent joints must differ, got {listed(list(independent))}")

@@ -27,7 +27,7 @@ from kinetree.dynamics.loops.jets import RowJets
 from kinetree.dynamics.loops.positions import loop_positions_of
 from kinetree.dynamics.loops.structure import independent_coordinates, independent_rows
 from kinetree.dynamics.loops.system import RANK, constraints, loop_rows, refuse_cut_forces
-from kinetree.errors import AssemblyError, InputError, listed, shown
+from kinetree.errors import AssemblyError, InputError, listed, must_be
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
@@ -324,7 +324,7 @@ def _independent(
     if names is None:
         return np.array(independent_coordinates(J, mobility, driven), dtype=np.int64)
     if isinstance(names, str):
-        raise InputError(f"independent must be a list of joints, got {shown(names)}")
+        raise InputError(must_be("independent", "a list of joints", names))
     places = {int(k): place for place, k in enumerate(own)}
     chosen = [places[mechanism.joint_index(name)] for name in names]
     if len(set(chosen)) != len(chosen):

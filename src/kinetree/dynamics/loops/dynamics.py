@@ -24,7 +24,7 @@ from kinetree.dynamics.loops.drives import compiled_drives
 from kinetree.dynamics.loops.linear import swapped
 from kinetree.dynamics.loops.structure import independent_coordinates, regular_pose, structure
 from kinetree.dynamics.loops.system import Constraints, constraints, losing, refuse_open_loops
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, must_be
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
@@ -315,5 +315,5 @@ def drive_weights(mechanism: Mechanism, weights: ArrayLike | None) -> Array:
         return np.ones(mechanism.n_dof)
     found = coordinates(mechanism, weights, "weights")
     if found.ndim != 1 or not (found > 0.0).all():
-        raise InputError(f"weights must be {mechanism.n_dof} positive numbers, got {found.tolist()}")
+        raise InputError(must_be("weights", f"{mechanism.n_dof} positive numbers", found.tolist()))
     return found

@@ -39,7 +39,7 @@ from kinetree.dynamics.sensitivity import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
 )
-from kinetree.errors import InputError, listed, shown
+from kinetree.errors import InputError, listed, must_be
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
@@ -323,7 +323,7 @@ def _drive_slopes(
 def chosen_joints(mechanism: Mechanism, independent: Independent) -> tuple[tuple[str, ...], Integers]:
     """Names and places of the independent joints."""
     if isinstance(independent, str):
-        raise InputError(f"independent must be a list of joints, got {shown(independent)}")
+        raise InputError(must_be("independent", "a list of joints", independent))
     names = structure(mechanism).independent if independent is None else tuple(independent)
     places = np.array([mechanism.joint_index(name) for name in names], dtype=np.int64)
     if len(set(places.tolist())) != len(places):

@@ -22,7 +22,7 @@ from kinetree.model.tree import Tree
 Integers = NDArray[np.int64]
 SLACK = 1e-5  # rad or m: conditional points are active as much beyond their range, as in OpenSim
 FAR = 1e9  # m: half the length of a cylinder without ends
-ROOM = 16  # rows of memory of a wrap
+ROOM = 19  # rows of memory of a wrap
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +263,7 @@ def _leaders(tree: Tree, q: Array) -> tuple[Integers, Array, Array | None]:
         return np.arange(tree.n), np.ones((len(q), tree.n)), G
     leader = np.array(tree.coupling.leader)
     slope = np.broadcast_to(G[..., np.arange(tree.n), leader], (len(q), tree.n))
-    return leader, np.array(slope), None
+    return leader, np.array(slope, order="C"), None
 
 
 def _memory(tables: PathTables) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
-from kinetree.errors import InputError, texts, unknown_name
+from kinetree.errors import InputError, must_be, texts, unknown_name
 from kinetree.model.human.joints import DEGREE, REFERENCE_SIZE
 from kinetree.model.human.segments import SIDES, checked_size
 
@@ -113,13 +113,13 @@ def passive_moments(
     """
     height, mass = checked_size(height, mass)
     if not 0.0 <= number(factor, "factor of passive moments") < np.inf:
-        raise InputError(f"factor of passive moments must be 0 or more, got {factor}")
+        raise InputError(must_be("factor of passive moments", "0 or more", factor, ""))
     chosen = texts([sides] if isinstance(sides, str) else sides, "sides")
     for side in chosen:
         if side not in SIDES:
             raise InputError(unknown_name("side", side, SIDES))
     if not chosen or len(set(chosen)) < len(chosen):
-        raise InputError(f"sides must be some of {list(SIDES)}, each once, got {chosen!r}")
+        raise InputError(must_be("sides", f"some of {list(SIDES)}, each once", chosen))
     size = factor * mass * height / REFERENCE_SIZE
     n, k = len(JOINTS), len(_EXPONENTIALS)
     amplitudes, rates = np.zeros((2, k * len(chosen), n * len(chosen)))

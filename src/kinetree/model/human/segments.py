@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number, vector
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, shown, unknown_name
 from kinetree.model.inertia import Inertia
 
 Table = dict[str, tuple[float, float, float, float, float, float]]
@@ -150,7 +150,7 @@ def size_at(sex: str, percentile: int) -> dict[str, Any]:
     """
     table = PERCENTILES[checked_sex(sex)]
     if not isinstance(percentile, int) or percentile not in table:
-        raise InputError(f"percentile must be one of {', '.join(map(str, table))}, got {shown(percentile)}")
+        raise InputError(must_be("percentile", f"one of {', '.join(map(str, table))}", percentile))
     height, mass = table[percentile]
     return {"sex": sex, "height": height, "mass": mass}
 
@@ -169,7 +169,9 @@ def checked_size(height: float, mass: float) -> tuple[float, float]:
         (mass, "mass", "kg", MASSES),
     ):
         if not low <= number(value, f"{what} of a human") <= high:
-            raise InputError(f"{what} of a human must be between {low:g} and {high:g} {unit}, got {value:g}")
+            raise InputError(
+                must_be(f"{what} of a human", f"between {low:g} and {high:g} {unit}", value, "g")
+            )
     index = mass / height**2
     if not LEAST_INDEX <= index <= LARGEST_INDEX:
         raise InputError(
@@ -219,16 +221,16 @@ def _changed(name: str, segment: Segment, given: Any) -> Segment:
     for key, value in given.items():
         what = f"{key} of segment '{name}'"
         if key not in OVERRIDES:
-            raise InputError(f"segment '{name}': {unknown_name('value', key, OVERRIDES)}")
+            raise InputError(unknown_name("value", key, OVERRIDES).after(f"segment '{name}': "))
         if key == "radii":
             radii: Array = vector(value, 3, what)
             values[key] = tuple(float(x) for x in radii)
             if not (radii > 0).all():
-                raise InputError(f"{what} must be positive fractions of its length, got {radii.tolist()}")
+                raise InputError(must_be(what, "positive fractions of its length", radii.tolist()))
             continue
         values[key] = number(value, what)
         if not values[key] > 0 or (key == "center" and values[key] > 1):
             raise InputError(
-                f"{what} must be {'between 0 and 1' if key == 'center' else 'positive'}, got {value}"
+                must_be(what, f"{'between 0 and 1' if key == 'center' else 'positive'}", value, "")
             )
     return replace(segment, **values)

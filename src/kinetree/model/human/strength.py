@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
-from kinetree.errors import InputError, expect, texts, unknown_name
+from kinetree.errors import InputError, expect, must_be, texts, unknown_name
 from kinetree.model.human.joints import ARM, BODY, GRAVITY, LEG, REFERENCE_SIZE, WEAKER
 from kinetree.model.human.segments import SIDES, checked_sex, checked_size
 
@@ -215,7 +215,7 @@ def scaled_torques(
     texts(list(found), "names of torques")
     for part, factor in factors.items():
         if not number(factor, f"strength of '{part}'") > 0.0:
-            raise InputError(f"strength of '{part}' must be positive, got {factor}")
+            raise InputError(must_be(f"strength of '{part}'", "positive", factor, ""))
         hit = [x for x in found if x == part or x.startswith((f"{part}.", f"{part}_"))]
         if not hit:
             raise InputError(unknown_name("joint or side of a human", part, found))

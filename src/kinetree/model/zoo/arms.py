@@ -131,7 +131,7 @@ def kuka_kr5(com: str = "origin") -> Mechanism:
     Mechanism('kuka_kr5', 6 bodies, 6 degrees of freedom)
     """
     if com not in ("origin", "midpoint"):
-        raise InputError(f"kuka_kr5: {unknown_name('com', com, ('origin', 'midpoint'))}")
+        raise InputError(unknown_name("com", com, ("origin", "midpoint")).after("kuka_kr5: "))
     right = pi / 2
     table = (  # a, alpha, b, mass, inertia
         (0.0, 0.0, 0.4, 16.038, (0.1769, 0.2665, 0.2622)),

@@ -11,7 +11,7 @@ from math import cos, pi, sin, sqrt
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.builder import BodyHandle, Builder, JointHandle
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
@@ -109,7 +109,7 @@ def _turned_z(z: Array) -> Array:
 def _positive(name: str, **lengths: float) -> None:
     for key, value in lengths.items():
         if not number(value, f"{name}: {key}") > 0.0:
-            raise InputError(f"{name}: {key} must be positive (m), got {value:g}")
+            raise InputError(must_be(f"{name}: {key}", "positive (m)", value, "g"))
 
 
 def four_bar(variant: str = "table10.3") -> Mechanism:
@@ -125,7 +125,7 @@ def four_bar(variant: str = "table10.3") -> Mechanism:
     Mechanism('four_bar', 3 bodies, 3 coordinates in 1 closed loop)
     """
     if variant not in FOUR_BAR_VARIANTS:
-        raise InputError(f"four_bar: {unknown_name('variant', variant, FOUR_BAR_VARIANTS)}")
+        raise InputError(unknown_name("variant", variant, FOUR_BAR_VARIANTS).after("four_bar: "))
     crank_length, length = 0.038, 0.1152
     start = 0.0 if variant == "table10.3" else -length
     robot = Builder("four_bar", gravity=DOWN_Y)

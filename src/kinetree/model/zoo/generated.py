@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import frozen
 from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, rotation_about
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.builder import BodyHandle, Builder
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint_kind import KINDS
@@ -146,7 +146,7 @@ def random_tree(
 
 def _count(n: int, what: str, least: int = 1, most: int = MOST) -> int:
     if isinstance(n, bool) or not isinstance(n, Integral) or not least <= n <= most:
-        raise InputError(f"{what} must be an integer from {least} to {most}, got {shown(n)}")
+        raise InputError(must_be(what, f"an integer from {least} to {most}", n))
     return int(n)
 
 
@@ -155,7 +155,7 @@ def _kind_order(rng: np.random.Generator, n: int, kinds: Sequence[str] | None) -
     pool = list(KINDS) if kinds is None else list(kinds)
     for kind in pool:
         if kind not in KINDS:
-            raise InputError(f"random_tree: {unknown_name('joint kind', kind, KINDS)}")
+            raise InputError(unknown_name("joint kind", kind, KINDS).after("random_tree: "))
     if not pool:
         raise InputError("random_tree: kinds must name at least one joint kind, got none")
     order: list[str] = []

@@ -11,7 +11,7 @@ from math import atan2, cos, hypot, pi, sin, sqrt
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.model.builder import BodyHandle, Builder
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
@@ -92,7 +92,7 @@ def slider_crank(crank: float = 0.1, rod: float = 0.3, offset: float = 0.0) -> M
     """
     _positive("slider_crank", crank=crank, rod=rod)
     if not abs(number(offset, "slider_crank: offset")) < rod:
-        raise InputError(f"slider_crank: the offset must be less than the rod's {rod:g} m, got {offset:g}")
+        raise InputError(must_be("slider_crank: the offset", f"less than the rod's {rod:g} m", offset, "g"))
     linkage = Plane("slider_crank")
     end = (crank + sqrt(rod**2 - offset**2), offset)
     arm = linkage.bar(linkage.ground, "crank", 0.5, (0.0, 0.0), (crank, 0.0), driven=True)
@@ -333,9 +333,9 @@ def _corner(a: Point, b: Point, from_a: float, from_b: float, name: str) -> Poin
 def _positive(name: str, **lengths: float) -> None:
     for key, value in lengths.items():
         if not number(value, f"{name}: {key}") > 0.0:
-            raise InputError(f"{name}: {key} must be positive (m), got {value:g}")
+            raise InputError(must_be(f"{name}: {key}", "positive (m)", value, "g"))
 
 
 def _count(name: str, n: int) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 10_000:
-        raise InputError(f"{name}: n must be an integer from 1 to 10000, got {shown(n)}")
+        raise InputError(must_be(f"{name}: n", "an integer from 1 to 10000", n))

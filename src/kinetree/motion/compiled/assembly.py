@@ -224,6 +224,9 @@ SIGNATURES: dict[Callable[..., None], str] = {
 }
 
 
+USUAL = pull_entries, weigh, add_torque_blocks, pull_twice, gather  # what most programs need
+
+
 @functools.cache
 def compiled(function: Callable[..., None]) -> Callable[..., None]:
     """Machine code of one of the functions above."""

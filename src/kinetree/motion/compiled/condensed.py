@@ -261,6 +261,12 @@ SIGNATURES: dict[Callable[..., Any], str] = {  # v: numbers, i: integers, m: mat
 }
 
 
+USUAL = (
+    residual, transposed_times, optimality, complementarity, curb, condense, right_side, expand,
+    expand_bounds, room, room_of_multipliers, complementarity_after, logarithms, take,
+)  # what the first iteration of most searches needs  # fmt: skip
+
+
 @functools.cache
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Machine code of one of the functions above."""

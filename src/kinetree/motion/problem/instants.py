@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, expect, shown
+from kinetree.errors import InputError, expect, must_be, shown
 
 MOST = 1000  # nodes in one phase
 
@@ -108,7 +108,7 @@ class AddedSamples:
             raise InputError("samples were added to these before; add others by with_more()")
         more = finite(numbers(self.more, "added samples"), "added samples")
         if more.ndim != 1 or ((more < 0.0) | (more > 1.0)).any():
-            raise InputError(f"added samples must be s from 0 to 1, got {shown(self.more)}")
+            raise InputError(must_be("added samples", "s from 0 to 1", self.more))
         object.__setattr__(self, "more", tuple(np.unique(more).tolist()))
 
     def with_more(self, s: ArrayLike) -> AddedSamples:

@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
 from kinetree.doors import upstairs
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.problem.problem import Problem, duration_bounds
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
@@ -44,7 +44,7 @@ class Junction:
     def __post_init__(self) -> None:
         for name in (self.upto, *self.jumps):
             if not isinstance(name, str) or name not in NAMES:
-                raise InputError(f"junction: {unknown_name('quantity', name, NAMES)}")
+                raise InputError(unknown_name("quantity", name, NAMES).after("junction: "))
         for name in self.jumps:
             if NAMES.index(name) >= self.rates:
                 raise InputError(
@@ -64,7 +64,7 @@ class Junction:
         other = {**{b: a for a, b in self.pairs.items()}, **self.pairs}
         for name in (*chosen, *other, *self.mirrored):
             if name not in names:
-                raise InputError(f"junction: {unknown_name('joint', name, names)}")
+                raise InputError(unknown_name("joint", name, names).after("junction: "))
         return {
             mechanism.joint_index(name): (
                 mechanism.joint_index(other.get(name, name)),
@@ -79,7 +79,7 @@ class Junction:
         for quantity, jumps in self.jumps.items():
             for name, value in jumps.items():
                 if name not in mechanism.joint_names:
-                    raise InputError(f"junction: {unknown_name('joint', name, mechanism.joint_names)}")
+                    raise InputError(unknown_name("joint", name, mechanism.joint_names).after("junction: "))
                 jump = None if value is None else number(value, f"jump of the {quantity} of joint '{name}'")
                 found[mechanism.joint_index(name), NAMES.index(quantity)] = jump
         return found
@@ -112,7 +112,7 @@ class PhasedProblem:
         self.junctions = _junctions(junctions, len(self.problems) - 1)
         self.mechanism, self.cycle = self.problems[0].mechanism, cycle
         if cycle is not None and not isinstance(cycle, Junction):
-            raise InputError(f"cycle must be a Junction, from the last phase to the first, got {cycle!r}")
+            raise InputError(must_be("cycle", "a Junction, from the last phase to the first", cycle))
         last = len(self.problems) - 1
         places = [*pairwise(range(last + 1)), *([(last, 0)] if cycle else [])]
         own = [*self.junctions, *([cycle] if cycle else [])]
@@ -220,7 +220,7 @@ def _checked(problems: Any) -> list[Problem]:
     """At least two problems of mechanisms with the same joints."""
     found = list(problems) if isinstance(problems, Sequence) else []
     if len(found) < 2 or not all(isinstance(problem, Problem) for problem in found):
-        raise InputError(f"phases must be at least two consecutive problems, got {shown(problems)}")
+        raise InputError(must_be("phases", "at least two consecutive problems", problems))
     names = found[0].mechanism.joint_names
     if any(problem.setting.closure is not None for problem in found):
         raise InputError(
@@ -243,5 +243,5 @@ def _junctions(given: Any, count: int) -> list[Junction]:
         return [given or Junction()] * count
     found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else []
     if len(found) != count or not all(isinstance(junction, Junction) for junction in found):
-        raise InputError(f"junctions must be one Junction for all, or {count} in a list, got {shown(given)}")
+        raise InputError(must_be("junctions", f"one Junction for all, or {count} in a list", given))
     return found

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.doors import upstairs
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.outcome.conflicts import conflicts
@@ -107,24 +107,7 @@ class Problem:
         limits: Limits = None,
         regularization: float | None = None,
     ) -> None:
-        self.arguments: dict[str, Any] = {
-            "mechanism": mechanism,
-            "objective": objective,
-            "constraints": constraints,
-            "duration": duration,
-            "segments": segments,
-            "degree": degree,
-            "samples": samples,
-            "breaks": breaks,
-            "clamped": clamped,
-            "frozen": frozen,
-            "loads": loads,
-            "independent": independent,
-            "guess": guess,
-            "sizes": sizes,
-            "limits": limits,
-            "regularization": regularization,
-        }
+        self.arguments: dict[str, Any] = {name: x for name, x in locals().items() if name != "self"}
         expect_mechanism(mechanism)
         self.mechanism = mechanism
         low, high = duration_bounds(duration)
@@ -132,7 +115,7 @@ class Problem:
         usual = TIE_BREAK if self.breaks_ties else REGULARIZATION
         self.regularization = usual if regularization is None else number(regularization, "regularization")
         if self.regularization < 0.0:
-            raise InputError(f"regularization must be 0 or more, got {shown(regularization)}")
+            raise InputError(must_be("regularization", "0 or more", regularization))
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
         self.constraints = _listed(constraints, Constraint, "constraints")
         if not self.objective:
@@ -145,9 +128,7 @@ class Problem:
         self.constraints[:0] = model_terms(mechanism, limits, self.constraints, still)
         terms: list[Term] = [*self.objective, *self.constraints]
         branch = Branch(independent, first_pose(mechanism, guess, self.constraints))
-        self.setting = _setting(
-            mechanism, basis, duration_bounds(duration), samples, frozen, sizes, terms, branch
-        )
+        self.setting = _setting(mechanism, basis, (low, high), samples, frozen, sizes, terms, branch)
         self.loads = _loads(mechanism, loads)
         self.acting = [load for term in terms for load in term.acting(self.setting)]
         if self.acting and mechanism.loops:
@@ -347,7 +328,7 @@ def _checked_frozen(mechanism: Mechanism, frozen: Mapping[str, float] | None) ->
     found: dict[str, float] = {}
     for name, value in (frozen or {}).items():
         if name not in mechanism.joint_names:
-            raise InputError(f"frozen: {unknown_name('joint', name, mechanism.joint_names)}")
+            raise InputError(unknown_name("joint", name, mechanism.joint_names).after("frozen: "))
         found[name] = number(value, f"frozen position of joint '{name}'")
     return found
 
@@ -385,9 +366,9 @@ def _sizes(mechanism: Mechanism, sizes: Mapping[str, float] | None, moving: Sequ
         return None
     for name, value in sizes.items():
         if name not in mechanism.joint_names:
-            raise InputError(f"sizes: {unknown_name('joint', name, mechanism.joint_names)}")
+            raise InputError(unknown_name("joint", name, mechanism.joint_names).after("sizes: "))
         if number(value, f"size of joint '{name}'") <= 0.0:
-            raise InputError(f"size of joint '{name}' must be positive, got {value}")
+            raise InputError(must_be(f"size of joint '{name}'", "positive", value, ""))
     return np.array([float(sizes.get(name, 1.0)) for name in moving])
 
 
@@ -402,9 +383,7 @@ def duration_bounds(duration: object) -> tuple[float, float]:
     else:
         low = high = number(duration, "duration")
     if low <= 0.0 or high < low:
-        raise InputError(
-            f"duration must be positive, and the lowest not above the highest, got {shown(duration)}"
-        )
+        raise InputError(must_be("duration", "positive, and the lowest not above the highest", duration))
     return low, high
 
 
@@ -412,17 +391,21 @@ def _samples(bases: Sequence[BSplineBasis], samples: int | ArrayLike) -> Array:
     """Samples per segment, the ends of the segments included, or given ones."""
     if isinstance(samples, int) and not isinstance(samples, bool):
         if samples < 1:
-            raise InputError(f"samples must be at least 1 per segment, got {samples}")
+            raise InputError(must_be("samples", "at least 1 per segment", samples, ""))
         segments = max(basis.segments for basis in bases)
         if samples * segments > MOST_SAMPLES:
             raise InputError(
-                f"samples must be at most {MOST_SAMPLES // segments} per segment for {segments} "
-                f"segments, got {samples}"
+                must_be(
+                    "samples",
+                    f"at most {MOST_SAMPLES // segments} per segment for {segments} segments",
+                    samples,
+                    "",
+                )
             )
         return spread(bases, samples)
     s = finite(numbers(samples, "samples"), "samples")
     if s.ndim != 1 or len(s) < 2 or s[0] < 0.0 or s[-1] > 1.0 or (np.diff(s) <= 0.0).any():
-        raise InputError(f"samples must be an integer or ascend within [0, 1], got {shown(samples)}")
+        raise InputError(must_be("samples", "an integer or ascend within [0, 1]", samples))
     return s
 
 
@@ -458,6 +441,6 @@ def _wrenches(mechanism: Mechanism, loads: Any) -> list[Wrench]:
     found = [loads] if isinstance(loads, Wrench) else list(loads)
     for load in found:
         if not isinstance(load, Wrench):
-            raise InputError(f"loads must be Wrench objects, got {shown(load)}")
+            raise InputError(must_be("loads", "Wrench objects", load))
         mechanism.body_index(load.body)
     return found

@@ -41,7 +41,7 @@ def reaction_body(mechanism: Mechanism, name: str) -> str:
     joints = carried_bodies(mechanism)
     if name not in joints:
         known = *bodies, *joints, *(loop.name for loop in mechanism.loops)
-        raise InputError(f"joint reaction: {unknown_name('body or joint', name, known)}")
+        raise InputError(unknown_name("body or joint", name, known).after("joint reaction: "))
     return joints[name]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.profile import RATES, Profiles
@@ -147,7 +147,7 @@ class Setting:
         listed = [names] if isinstance(names, str) else list(names)
         for name in listed:
             if name not in self.mechanism.joint_names:
-                raise InputError(f"{what}: {unknown_name('joint', name, self.mechanism.joint_names)}")
+                raise InputError(unknown_name("joint", name, self.mechanism.joint_names).after(f"{what}: "))
         return [self.mechanism.joint_index(name) for name in listed]
 
     def moving_joints(self, names: str | Sequence[str] | None, what: str) -> list[int]:
@@ -183,7 +183,9 @@ class Setting:
     def body(self, name: str, what: str) -> str:
         """The name of a body, or "world"."""
         if name != "world" and name not in self.mechanism.body_names:
-            raise InputError(f"{what}: {unknown_name('body', name, ('world', *self.mechanism.body_names))}")
+            raise InputError(
+                unknown_name("body", name, ("world", *self.mechanism.body_names)).after(f"{what}: ")
+            )
         return name
 
     def reaction(self, body: str, components: slice | Sequence[int] = slice(0, 6)) -> Integers:
@@ -209,7 +211,7 @@ class Setting:
         """Normalized times that a term is enforced at."""
         if isinstance(place, str):
             if place not in PLACES:
-                raise InputError(f"{what}: {unknown_name('place', place, PLACES)}")
+                raise InputError(unknown_name("place", place, PLACES).after(f"{what}: "))
             named = {
                 "samples": self.samples,
                 "knots": self.profiles.basis.breaks,
@@ -219,7 +221,7 @@ class Setting:
             return named[place]
         s = np.atleast_1d(finite(numbers(place, f"{what}: s"), f"{what}: s"))
         if s.ndim != 1 or not len(s) or ((s < 0.0) | (s > 1.0)).any():
-            raise InputError(f"{what}: s must be numbers from 0 to 1 (the end), got {shown(place)}")
+            raise InputError(must_be(f"{what}: s", "numbers from 0 to 1 (the end)", place))
         return s
 
     def _local_at(self, s: Array) -> tuple[Integers, Array]:

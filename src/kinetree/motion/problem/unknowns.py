@@ -195,7 +195,7 @@ class Unknowns:
         names = [curve.name for curve in self.curves]
         if not names:
             raise InputError(f"{what}: there is no unknown '{name}'; no term defines any")
-        raise InputError(f"{what}: {unknown_name('unknown', name, names)}")
+        raise InputError(unknown_name("unknown", name, names).after(f"{what}: "))
 
     # ---- from blocks to x and back -------------------------------------------------------------------
     def joined(self, points: Array, duration: float, curves: Mapping[str, Array] | None = None) -> Array:

@@ -11,10 +11,10 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.motion.program.blocks import Block, RowBlock, Sampled
 from kinetree.motion.program.changes import ChangeBlock
-from kinetree.motion.program.evaluation import Evaluation
+from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.program.linearized import Linearized, SortedEntries, SparseLinearized
 from kinetree.motion.program.torque_map import SquaredChanges, SquaredForces, TorqueMap
-from kinetree.motion.terms.functions import MotionSquares, Torque, TorqueEnergy, TorqueSum
+from kinetree.motion.terms.functions import MotionSquares, Torque, TorqueEnergy, TorqueSum, TorqueValue
 
 if TYPE_CHECKING:
     from kinetree.motion.program.program import Program
@@ -78,7 +78,7 @@ class Structure:
         self.map = TorqueMap(program.instants, program.places, program.linear, names, program.dynamic)
         self.energies = [(w, x) for w, x in program.integrands if isinstance(x.function, TorqueEnergy)]
         self.forms = [(w, x) for w, x in program.integrands if isinstance(x.function, MotionSquares)]
-        self.further = len(self.energies) + len(self.forms) < len(program.integrands)
+        self.shared = [(w, x) for w, x in program.integrands if isinstance(x.function, TorqueValue)]
         self._constant: Array | None = None
         self._squared_changes: SquaredForces | None = None
         self._select_others()
@@ -130,6 +130,13 @@ class Structure:
             form.weights[sampled.part][:, function.rows] += (share * weight * program.quadrature)[
                 :, None
             ] * bends
+        for weight, sampled in self.shared:
+            values = sampled.function
+            assert isinstance(values, TorqueValue)
+            root = values.root(At(at, sampled.part))
+            C, full = np.zeros((self.map.count, *root.shape[1:])), np.zeros((self.map.count, root.shape[1]))
+            C[sampled.part], full[sampled.part] = root, (share * weight * program.quadrature)[:, None]
+            form.combined.append((values.rows, C, full))
         if program.changes:
             if self._squared_changes is None:
                 self._squared_changes = SquaredForces(*form.weights.shape)
@@ -178,7 +185,9 @@ def has_blocks(program: Program) -> bool:
         type(x.sampled.function) is TorqueSum and _is_diagonal(x.sampled.function) for x in program.changes
     )
     some = any(is_linear_in_torques(block) for block in program.blocks)
-    known = all(isinstance(x.function, TorqueEnergy | MotionSquares) for _, x in program.integrands)
+    known = all(
+        isinstance(x.function, TorqueEnergy | TorqueValue | MotionSquares) for _, x in program.integrands
+    )
     open_tree = program.setting.profiles.closure is None
     return open_tree and not program.timed and program.n > 0 and some and changes and known
 

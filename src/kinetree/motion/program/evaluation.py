@@ -301,6 +301,11 @@ class At:
             evaluation.jerk_weight = np.zeros_like(evaluation.jerk)
         evaluation.jerk_weight[self.part] += weight
 
+    @property
+    def half(self) -> Array:
+        """The half Hessian of its samples, (m, pairs, n, n), to add to."""
+        return self.evaluation.half[self.part]
+
     def add_block(self, k: int, block: Array) -> None:
         """Add to block PAIRS[k] of the half Hessian, (m, n, n); diagonal blocks are given halved."""
         self.evaluation.half[self.part, k] += block

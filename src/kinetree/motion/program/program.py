@@ -55,7 +55,7 @@ from kinetree.motion.terms.contract import (
     Rows,
     SampleChanges,
 )
-from kinetree.motion.terms.functions import TorqueEnergy, TorquePower, TorqueSum
+from kinetree.motion.terms.functions import TorqueEnergy, TorquePower, TorqueSum, TorqueValue
 from kinetree.state import Wrench
 
 MOST_TABLE = 100  # entries of a table per key that is looked up in it
@@ -409,8 +409,17 @@ class Program(NonlinearProgram):
             pull[changes.part][:, function.rows] += changes.pulls(at) * np.diagonal(
                 function.matrix(np.zeros(0))
             )
-        found = structure.map.transposed(at.torque_rows(structure.map), pull)
         total = np.zeros(self.setting.unknowns.size)
+        for weight, sampled in structure.shared:
+            part, values = sampled.part, sampled.function
+            assert isinstance(values, TorqueValue)
+            share = T * weight * self.quadrature
+            pull[part][:, values.rows] += share[:, None] * values.pulls(At(at, part))
+            own = at.reduced(values.own_slopes(At(at, part)), part)
+            by_point, _ = at.grid.part(part).pull(own, at.motion.part(part))
+            spread = share[:, None, None] * by_point[:, :, 0]
+            total += np.bincount(self.places.columns[part].ravel(), spread.ravel(), len(total))
+        found = structure.map.transposed(at.torque_rows(structure.map), pull)
         for weight, sampled in structure.forms:
             by_point, _ = pulled(sampled, at, sampled.part)
             share = (T * weight * self.quadrature)[:, None, None] * by_point[:, :, 0]
@@ -568,6 +577,10 @@ class Program(NonlinearProgram):
             function = sampled.function
             assert isinstance(function, TorqueEnergy)
             function.bend_torques(At(at, sampled.part), (share * weight * self.quadrature)[:, None])
+        for weight, sampled in self.structure.shared:
+            values = sampled.function
+            assert isinstance(values, TorqueValue)
+            values.bend_rest(At(at, sampled.part), (share * weight * self.quadrature)[:, None])
         for changes in self.changes:
             changes.bend(at, self.scale)
         for block, start in zip(self.blocks, self.offsets, strict=False):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import AssemblyError, InputError, MissingExtraError, listed, shown, unknown_name
+from kinetree.errors import AssemblyError, InputError, MissingExtraError, listed, must_be, unknown_name
 from kinetree.motion.program.nonlinear import NonlinearProgram
 
 
@@ -125,7 +125,7 @@ class Solver(ABC):
         found = dict(options or {})
         for name, value in found.items():
             if name not in self.allowed:
-                raise InputError(f"{self.name}: {unknown_name('option', name, self.allowed)}")
+                raise InputError(unknown_name("option", name, self.allowed).after(f"{self.name}: "))
             kind = self.allowed[name]
             if kind is float and type(value) is int:
                 value = found[name] = float(value)
@@ -136,7 +136,7 @@ class Solver(ABC):
                 if kind in (int, float):
                     good, wanted = good and 0 <= value < math.inf, f"{wanted} and at least 0"
             if not good:
-                raise InputError(f"{self.name}: option '{name}' must be {wanted}, got {shown(value)}")
+                raise InputError(must_be(f"{self.name}: option '{name}'", wanted, value))
         return found
 
 

@@ -18,6 +18,7 @@ from kinetree.motion.terms.force import Friction, SquaredForce, UnknownForce, Un
 from kinetree.motion.terms.ground import GroundReaction
 from kinetree.motion.terms.joint_moments import HumanPassive, JointMoments, JointSprings
 from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
+from kinetree.motion.terms.muscles import MuscleCost
 from kinetree.motion.terms.posture import (
     JointCombination,
     JointProduct,
@@ -46,6 +47,7 @@ __all__ = [  # noqa: RUF022
     "SquaredTorque",
     "Power",
     "Effort",
+    "MuscleCost",
     "TorqueRate",
     "SquaredAcceleration",
     "Posture",

@@ -135,6 +135,49 @@ class TorqueEnergy(Function):
         at.weigh_torques(self._chosen, weight * self.rates(self.forces(at)))
 
 
+class TorqueValue(Function):
+    """One number that depends on generalized forces f, convex in them, and on q and qd besides."""
+
+    size, of_squares, reads = 1, True, (TORQUE,)
+    rows: Integers
+
+    @abstractmethod
+    def pulls(self, at: At) -> Array:
+        """Its derivatives by the forces, (m, k)."""
+
+    @abstractmethod
+    def own_slopes(self, at: At) -> Array:
+        """Its derivatives by (q, qd, qdd) at fixed forces, (m, 3, 1, n)."""
+
+    @abstractmethod
+    def root(self, at: At) -> Array:
+        """C (m, r, k) with C^T C its second derivatives by the forces."""
+
+    @abstractmethod
+    def bend_rest(self, at: At, weight: Array) -> None:
+        """Second derivatives of its weighted sum, but those by the forces alone."""
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Its first derivatives."""
+        return self.pulls(at)[:, None, None, :] @ at.torque_slopes[:, :, self.rows] + self.own_slopes(at)
+
+    @override
+    def curve_slopes(self, at: At) -> Curves:
+        """Its first derivatives by further blocks."""
+        pull = self.pulls(at)[:, None]
+        return {name: pull @ slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of its weighted sum."""
+        self.bend_rest(at, weight)
+        C = self.root(at)
+        curves = {name: C @ slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
+        each = np.ascontiguousarray(np.broadcast_to(weight, C.shape[:2]))
+        at.add_outer(each, C[:, None] @ at.torque_slopes[:, :, self.rows], curves=curves)
+
+
 class TorqueForm(TorqueEnergy):
     """One number from generalized forces f: the weighted sum of squares sum_i w_i f_i^2."""
 

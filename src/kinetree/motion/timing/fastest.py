@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, number, numbers
+from kinetree.algebra.arrays import Array, finite, number, numbers, positive
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.dynamics.loads import Wrenches
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.model_limits import limits_of
@@ -25,7 +25,7 @@ from kinetree.motion.timing.outcome import FastestTiming, Use
 from kinetree.motion.timing.search import KEPT, fastest, times
 from kinetree.progress import ProgressLine, shown_line
 from kinetree.state import State
-from kinetree.trajectories.base import Trajectory, positive
+from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.combined import sequence
 from kinetree.trajectories.following import FollowedMotion
 from kinetree.trajectories.polynomials import PolynomialTrajectory
@@ -85,7 +85,7 @@ def _without_rests(path: Trajectory) -> Regular:
 def _through(mechanism: Mechanism, points: ArrayLike) -> Trajectory:
     """A spline through joint positions over the length of their chords."""
     if isinstance(points, str):
-        raise InputError(f"the path must be a trajectory or joint positions (m, n_dof), got {shown(points)}")
+        raise InputError(must_be("the path", "a trajectory or joint positions (m, n_dof)", points))
     x = finite(numbers(points, "path"), "path")
     if x.ndim != 2 or len(x) < 2 or x.shape[1] != mechanism.n_dof:
         raise InputError(
@@ -215,7 +215,7 @@ def fastest_timing(
     limits = _limits(mechanism, torque, velocity, acceleration)
     width = None if smoothing is None else positive(smoothing, "smoothing", "s")
     if type(grid) is not int or not LEAST_GRID <= grid <= LARGEST_GRID:
-        raise InputError(f"grid must be an integer from {LEAST_GRID} to {LARGEST_GRID}, got {shown(grid)}")
+        raise InputError(must_be("grid", f"an integer from {LEAST_GRID} to {LARGEST_GRID}", grid))
     plain = regular(mechanism, path)
     with _shown(progress) as tell:
         course = PathGrid(mechanism, plain.path, places(plain.path, grid), wrenches)
@@ -300,13 +300,13 @@ def _limit(mechanism: Mechanism, given: Given, what: str, key: str | None) -> Ar
     if isinstance(given, str):
         if given != MODEL or key is None:
             words = "" if key is None else ', "model"'
-            raise InputError(f"{what} must be numbers{words} or None, got {shown(given)}")
+            raise InputError(must_be(what, f"numbers{words} or None", given))
         return np.array(limits_of(mechanism, key))
     values = np.full(len(names), np.inf) if key is None else np.array(limits_of(mechanism, key))
     if isinstance(given, Mapping):
         for name, value in given.items():
             if name not in names:
-                raise InputError(f"{what}: {unknown_name('joint', name, names)}")
+                raise InputError(unknown_name("joint", name, names).after(f"{what}: "))
             values[names.index(name)] = number(value, f"{what} of '{name}'")
     else:
         array = numbers(given, what)
@@ -317,7 +317,7 @@ def _limit(mechanism: Mechanism, given: Given, what: str, key: str | None) -> Ar
         values[:] = array
     if not (values > 0.0).all():
         k = int(np.argmin(values > 0.0))
-        raise InputError(f"{what} of joint '{names[k]}' must be > 0, got {values[k]:g}")
+        raise InputError(must_be(f"{what} of joint '{names[k]}'", "> 0", values[k], "g"))
     return values
 
 

@@ -12,7 +12,7 @@ from kinetree.report.frames import frames, motion_names
 from kinetree.report.html.markup import Html, element, html
 from kinetree.report.html.panels import left_out
 from kinetree.report.html.payload import MOST_MOTIONS, payload, payload_json
-from kinetree.report.html.pictures import drawing, gait, history, poses
+from kinetree.report.html.pictures import drawing, gait, history, muscles, poses
 from kinetree.report.html.story import description, facts, sentences, title, verdict
 from kinetree.report.html.tables import (
     audit_list,
@@ -91,6 +91,7 @@ def report_html(result: Result, meshes: PathLike | None = None, *, bare: bool = 
             "main",
             _stage(result),
             _card("Comparison with measured walking", gait(result)),
+            _card("Muscles", muscles(result)),
             *_sections(result),
         ),
         _header(result) if bare else "",

@@ -93,6 +93,15 @@ def gait(result: Result) -> Html:
     )
 
 
+def muscles(result: Result) -> Html:
+    """Activations of muscles as a map, for results that have them."""
+    if "activation" not in result:
+        return Html("")
+    from kinetree.report.muscle_plot import plot_activations
+
+    return _picture(plot_activations(result), "Activations of muscles as a map of colors", "picture wide")
+
+
 def _picture(figure: Figure, words: str, looks: str = "picture") -> Html:
     """A figure within the page."""
     content = b64encode(picture_bytes(figure, dots=DOTS)).decode("ascii")

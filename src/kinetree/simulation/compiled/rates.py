@@ -127,15 +127,17 @@ def rates(lanes: int, models: int = 1) -> Any:
 
     All states are of one mechanism, or, if there are as many ``models``, each of its own.
     """
-    return _rates("rates", lanes, models, forces_in_state(lanes, models), nothing_more)
+    run = _rates(lanes, models, forces_in_state(lanes, models), nothing_more)
+    return compiled_callback(run, RATES, _named("rates", lanes, models))
 
 
 def made_rates(lanes: int) -> Any:
     """The C callback of `rates` for mechanisms whose accelerations are found by code made for them."""
-    return _rates("made-rates", lanes, 1, forces_if_any(lanes), take_wrenches_if_any)
+    run = _rates(lanes, 1, forces_if_any(lanes), take_wrenches_if_any)
+    return compiled_callback(run, RATES, _named("made-rates", lanes, 1))
 
 
-def _rates(name: str, lanes: int, models: int, forces: Any, finish: Any) -> Any:
+def _rates(lanes: int, models: int, forces: Any, finish: Any) -> Any:
     def run(t, y_, dy_, context_):
         memory = carray(context_, (1,))
         head = fields(memory, HEADER, 1, 0)
@@ -183,7 +185,7 @@ def _rates(name: str, lanes: int, models: int, forces: Any, finish: Any) -> Any:
         join_rates(head, axes, q, qd, qdd, command, want, (actuator, applied[0], lost, applied[1]), dy)
         return 0
 
-    return compiled_callback(run, RATES, _named(name, lanes, models))
+    return run
 
 
 def _named(name: str, lanes: int, models: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.formats.file_values import Number
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
@@ -17,7 +17,7 @@ from kinetree.study.tasks.walk import OPTIONS, PERSON_KEYS, SEARCH, SIMULATED, S
 from kinetree.study.values import Whole, choice, declared_table, search_table
 from kinetree.tasks.lifting.task import USUAL, Lifting, described
 
-AGAIN = ("repetitions", "rest", "cycle")
+AGAIN = ("repetitions", "rest", "cycle", "fatigue")
 CYCLES = ("lower", "return")
 
 
@@ -27,6 +27,11 @@ class LiftTable(search_table(USUAL, SOLVERS, OPTIONS), declared_table("lift")): 
     elsewhere: ClassVar[Mapping[str, str]] = PERSON_KEYS
     repetitions: Whole = Field(1, description="Number of lifts; the box is lowered again between them.")
     rest: Number = Field(0.0, description="Rest at floor and shelf between repetitions (s).")
+    fatigue: bool = Field(
+        False,
+        description="Whether joints tire by three compartments: each lift is that of the strength that is "
+        "left, until one is impossible or all repetitions are done (default 100 then).",
+    )
     cycle: choice("cycle", lambda: CYCLES) | None = Field(  # type: ignore[valid-type]
         None,
         description="Lift and way back as one periodic motion: 'lower' with the box, 'return' without it for "
@@ -48,7 +53,9 @@ def prepare(work: Assignment) -> Work:
         task = Lifting(**asked)
         lifter(task).torques  # noqa: B018
         if not 0.0 <= table.rest <= 60.0:
-            raise InputError(f"rest must be from 0 to 60 s, got {table.rest:g}")
+            raise InputError(must_be("rest", "from 0 to 60 s", table.rest, "g"))
+        if table.cycle is not None and table.fatigue:
+            raise InputError("fatigue is for lifts by themselves, not for a cycle")
         if table.cycle is not None and table.rest:
             raise InputError(f"a cycle goes on without a rest, got rest = {table.rest:g} s")
         if table.cycle is not None and not task.symmetric:
@@ -56,11 +63,20 @@ def prepare(work: Assignment) -> Work:
 
     def run() -> Result:
         from kinetree.tasks.lifting.cyclic import cycle
+        from kinetree.tasks.lifting.exhaustion import lift_until_exhausted
         from kinetree.tasks.lifting.lift import lift
-        from kinetree.tasks.lifting.repeated import repeat
+        from kinetree.tasks.lifting.repeated import MOST, repeat
 
         history = History(work.progress)
         search = {name: getattr(table, name) for name in SEARCH}
+        if table.fatigue:
+            most = MOST if table.repetitions == 1 else table.repetitions
+            search = {name: value for name, value in search.items() if name != "simulated"}
+            with work.origin.blamed("lift"):
+                tired = lift_until_exhausted(
+                    task, most=most, rest=table.rest, progress=history, **search | {"starts": 1}
+                )
+            return work.sampled(history.within(tired.to_result()))
         with work.origin.blamed("lift"):
             found = lift(task, progress=history, **search)
         if table.cycle is not None and found.solved:

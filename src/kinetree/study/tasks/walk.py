@@ -122,7 +122,9 @@ def person(work: Assignment, task: str) -> dict[str, Any]:
     for name in given:
         if name not in PERSON:
             raise InputError(
-                f"{work.origin.where(('mechanism', 'parameters'))}: {unknown_name('parameter', name, PERSON)}"
+                unknown_name("parameter", name, PERSON).after(
+                    f"{work.origin.where(('mechanism', 'parameters'))}: "
+                )
             )
     return given
 

@@ -14,7 +14,7 @@ from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.legged_stance import LeggedStance
 from kinetree.control.sampled import SampledLaw
 from kinetree.control.whole_body.task import LawTask
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
@@ -156,7 +156,7 @@ class Leap(Verified):
 
     def _check_hops(self, hops: Any) -> None:
         if type(hops) is not int or hops < 1:
-            raise InputError(f"leap: hops must be an integer of 1 or more, got {shown(hops)}")
+            raise InputError(must_be("leap: hops", "an integer of 1 or more", hops))
         if hops > 1 and not self.cyclic:
             raise InputError(f"leap: a jump is simulated once, got {hops} hops")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError, expect, listed, unknown_name
+from kinetree.errors import InputError, expect, listed, must_be, unknown_name
 
 # touch-down of each leg in shares of the cycle, by place: from the front to the rear, left before right
 NAMED: dict[int, dict[str, tuple[tuple[float, ...], float]]] = {
@@ -43,11 +43,11 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if not 0.0 < number(self.duty, f"schedule '{self.name}': duty") < 1.0:
-            raise InputError(f"schedule '{self.name}': duty must be within 0 and 1, got {self.duty:g}")
+            raise InputError(must_be(f"schedule '{self.name}': duty", "within 0 and 1", self.duty, "g"))
         expect(self.touchdown, tuple | list, f"schedule '{self.name}': touchdown", "a list of numbers")
         for x in self.touchdown:
             if not 0.0 <= number(x, f"schedule '{self.name}': touchdown") < 1.0:
-                raise InputError(f"schedule '{self.name}': touchdown must be from 0 to below 1, got {x:g}")
+                raise InputError(must_be(f"schedule '{self.name}': touchdown", "from 0 to below 1", x, "g"))
 
     def on_ground(self, s: Array) -> Array:
         """Which feet (m, legs) are on the ground at instants s (m,)."""
@@ -101,13 +101,15 @@ def chosen_schedule(given: str | Schedule | Mapping[str, object], legs: Sequence
 def _own(given: Mapping[str, object], legs: Sequence[str]) -> Schedule:
     for name in given:
         if name not in ("name", "touchdown", "duty"):
-            raise InputError(f"gait: schedule: {unknown_name('key', name, ('name', 'touchdown', 'duty'))}")
+            raise InputError(
+                unknown_name("key", name, ("name", "touchdown", "duty")).after("gait: schedule: ")
+            )
     touchdown = given.get("touchdown")
     if not isinstance(touchdown, Mapping) or "duty" not in given:
         raise InputError("gait: your own schedule needs touchdown, by foot, and duty")
     for name in touchdown:
         if name not in legs:
-            raise InputError(f"gait: schedule: {unknown_name('foot', name, legs)}")
+            raise InputError(unknown_name("foot", name, legs).after("gait: schedule: "))
     missing = [name for name in legs if name not in touchdown]
     if missing:
         raise InputError(f"gait: schedule: touchdown of {listed(missing)} is missing")

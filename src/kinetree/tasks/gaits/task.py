@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.motion.options import OPTIONS, Search
 
 USUAL = Search(tolerance=1e-3, max_iterations=300, between=None)
@@ -58,26 +58,24 @@ class Gait:
                 continue
             if spec.name == "segments":
                 if type(value) is not int or not 8 <= value <= MOST_SEGMENTS:
-                    raise InputError(
-                        f"{what} must be an integer from 8 to {MOST_SEGMENTS}, got {shown(value)}"
-                    )
+                    raise InputError(must_be(what, f"an integer from 8 to {MOST_SEGMENTS}", value))
             elif value is not None or spec.default is not None:
                 if not np.isfinite(number(value, what)) or value < 0.0:
-                    raise InputError(f"{what} must be finite and not negative, got {shown(value)}")
+                    raise InputError(must_be(what, "finite and not negative", value))
         for name in ("friction", "range"):
             if getattr(self, name) == 0.0:
                 raise InputError(f"gait: {name} must be positive, got 0")
         if self.period == 0.0:
             raise InputError("gait: period must be positive, got 0")
         if not isinstance(self.forward, str):
-            raise InputError(f"gait: forward must be x, y or z, got {shown(self.forward)}")
+            raise InputError(must_be("gait: forward", "x, y or z", self.forward))
 
     def changed(self, **changes: Any) -> Gait:
         """The same with some of it replaced."""
         known = [x.name for x in fields(self)]
         for name in changes:
             if name not in known:
-                raise InputError(f"gait: {unknown_name('setting', name, known)}")
+                raise InputError(unknown_name("setting", name, known).after("gait: "))
         return replace(self, **changes)
 
 
@@ -103,7 +101,7 @@ class Leaping:
 
     def __post_init__(self) -> None:
         if not 0.0 < number(self.friction, "leap: friction") < np.inf:
-            raise InputError(f"leap: friction must be positive and finite, got {shown(self.friction)}")
+            raise InputError(must_be("leap: friction", "positive and finite", self.friction))
         for name in ("height", "distance"):
             number(getattr(self, name), f"leap: {name}")
 
@@ -112,7 +110,7 @@ class Leaping:
         known = [x.name for x in fields(self) if x.name not in ("height", "distance", "cyclic")]
         for name in changes:
             if name not in known:
-                raise InputError(f"leap: {unknown_name('setting', name, [*known, *OPTIONS])}")
+                raise InputError(unknown_name("setting", name, [*known, *OPTIONS]).after("leap: "))
         return replace(self, **changes)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import body_velocities
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, shown, unknown_name
 from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.problem.phases import Junction, PhasedProblem
@@ -169,9 +169,9 @@ def _check(lift: Any, back: Any, simulated: Any) -> None:
     if not isinstance(lift, Lift):
         raise InputError(f"cycle needs a Lift to begin with, got {shown(lift)}")
     if back not in BACK:
-        raise InputError(f"cycle: {unknown_name('way back', back, BACK)}")
+        raise InputError(unknown_name("way back", back, BACK).after("cycle: "))
     if not isinstance(simulated, bool):
-        raise InputError(f"cycle: simulated must be true or false, got {shown(simulated)}")
+        raise InputError(must_be("cycle: simulated", "true or false", simulated))
     if not lift.task.symmetric:
         raise InputError(f"cycle: only lifts that are symmetric can be cyclic, got {described(lift.task)}")
     if not lift.solved:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.seek import seek
@@ -124,7 +124,7 @@ def lift(task: Lifting | None = None, *, start: Any = None, simulated: bool = Fa
     options, settings = divided(changes)
     task, search = (task or Lifting()).changed(**settings), Search.of(options, USUAL)
     if not isinstance(simulated, bool):
-        raise InputError(f"lift: simulated must be true or false, got {shown(simulated)}")
+        raise InputError(must_be("lift: simulated", "true or false", simulated))
     found = seek(LiftSearch(lifter(task), start), search)
     who, checks = found.attempt.mesh, found.checks
     if simulated and found.prediction.solved:

@@ -7,12 +7,13 @@ and join into one motion.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.gait_data.ground import ground_variables
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
@@ -27,33 +28,51 @@ def repeat(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
     The result has q, qd, qdd, tau, the forces in back and knees and the ground's reactions of all of it.
     """
     checked_count(count)
-    if not (np.isfinite(rest) and 0.0 <= rest <= 60.0):
-        raise InputError(f"a rest between repetitions must be from 0 to 60 s, got {rest:g}")
-    t, T = lift.prediction.t, lift.prediction.duration
-    course, ground = lift.course, lift.ground
-    numbers = {
-        "q": course.q, "qdd": course.qdd, "tau": course.tau,
-        "force": ground.force, "point": ground.point, "moment": ground.moment,
-        "spared": np.stack(list(lift.joint_forces.values()), axis=1),
-    }  # fmt: skip
-    times: list[Any] = []
-    parts: dict[str, list[Any]] = {name: [] for name in (*numbers, "qd")}
-    begun = 0.0
-    for k in range(2 * count - 1):
-        way = slice(None) if k % 2 == 0 else slice(None, None, -1)
-        first = 0 if k == 0 or rest else 1  # else both ends are one instant
-        times.append((begun + (t if k % 2 == 0 else (T - t)[::-1]))[first:])
-        for name, values in numbers.items():
-            parts[name].append(values[way][first:])
-        parts["qd"].append((1.0 if k % 2 == 0 else -1.0) * course.qd[way][first:])
-        begun += T + rest
-    return _result(lift, count, rest, np.concatenate(times), {k: np.concatenate(x) for k, x in parts.items()})
+    check_rest(rest)
+    return joined([lift] * count, rest)
 
 
 def checked_count(count: int) -> None:
     """Raise unless it is a number of repetitions."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
-        raise InputError(f"the number of repetitions must be an integer from 1 to {MOST}, got {shown(count)}")
+        raise InputError(must_be("the number of repetitions", f"an integer from 1 to {MOST}", count))
+
+
+def check_rest(rest: float) -> None:
+    """Raise unless it is a time to rest."""
+    if not (np.isfinite(rest) and 0.0 <= rest <= 60.0):
+        raise InputError(must_be("a rest between repetitions", "from 0 to 60 s", rest, "g"))
+
+
+def joined(lifts: Sequence[Lift], rest: float) -> Result:
+    """Lifts as one motion, each but the last followed by its way down, with a rest (s) at both ends."""
+    times: list[Any] = []
+    parts: dict[str, list[Any]] = {}
+    begun = 0.0
+    for k, (lift, up) in enumerate(ways(lifts)):
+        t, T = lift.prediction.t, lift.prediction.duration
+        course, ground = lift.course, lift.ground
+        numbers = {
+            "q": course.q, "qd": course.qd if up else -course.qd, "qdd": course.qdd, "tau": course.tau,
+            "force": ground.force, "point": ground.point, "moment": ground.moment,
+            "spared": np.stack(list(lift.joint_forces.values()), axis=1),
+        }  # fmt: skip
+        way = slice(None) if up else slice(None, None, -1)
+        first = 0 if k == 0 or rest else 1  # else both ends are one instant
+        times.append((begun + (t if up else (T - t)[::-1]))[first:])
+        for name, values in numbers.items():
+            parts.setdefault(name, []).append(values[way][first:])
+        begun += T + rest
+    found = {name: np.concatenate(values) for name, values in parts.items()}
+    return _result(lifts[-1], len(lifts), rest, np.concatenate(times), found)
+
+
+def ways(lifts: Sequence[Lift]) -> Iterator[tuple[Lift, bool]]:
+    """The lifts in order, each but the last twice: on its way up, and down."""
+    for k, lift in enumerate(lifts):
+        yield lift, True
+        if k < len(lifts) - 1:
+            yield lift, False
 
 
 def _result(lift: Lift, count: int, rest: float, time: Any, found: dict[str, Any]) -> Result:

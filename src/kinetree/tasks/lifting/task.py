@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 from kinetree.model.zoo.human import BEHIND_ANKLE, TIP
 from kinetree.motion.options import Search
@@ -175,26 +175,30 @@ class Lifting:
         known = [x.name for x in fields(self)]
         for name in changes:
             if name not in known:
-                raise InputError(f"lifting: {unknown_name('setting', name, known)}")
+                raise InputError(unknown_name("setting", name, known).after("lifting: "))
         return replace(self, **changes)
 
     # ---- checks ----------------------------------------------------------------------------------------
     def _check_numbers(self) -> None:
         if self.hand not in HANDS:
-            raise InputError(f"lifting: {unknown_name('hand', self.hand, HANDS)}")
+            raise InputError(unknown_name("hand", self.hand, HANDS).after("lifting: "))
         for name in (*POSITIVE, *NOT_NEGATIVE):
             value, zero = getattr(self, name), name in NOT_NEGATIVE
             if value < 0.0 or (value == 0.0 and not zero):
                 allowed = "0 or more" if zero else "positive"
-                raise InputError(f"lifting: {name} must be {allowed}, got {value:g}")
+                raise InputError(must_be(f"lifting: {name}", allowed, value, "g"))
         for name in ("duration", "lean", "back_force", "knee_force"):
             value = getattr(self, name)
             if value is not None and value <= 0.0:
-                raise InputError(f"lifting: {name} must be positive, got {value:g}")
+                raise InputError(must_be(f"lifting: {name}", "positive", value, "g"))
         if abs(self.beside) > SIDE:
             raise InputError(
-                f"lifting: beside must be from -{SIDE:g} to {SIDE:g} degrees on feet that do not step, got "
-                f"{self.beside:g}"
+                must_be(
+                    "lifting: beside",
+                    f"from -{SIDE:g} to {SIDE:g} degrees on feet that do not step",
+                    self.beside,
+                    "g",
+                )
             )
         if self.beside and not self.two_handed:
             raise InputError(
@@ -202,9 +206,9 @@ class Lifting:
                 "aside says where its box stands"
             )
         if not 0.2 <= self.inside <= 0.95:
-            raise InputError(f"lifting: inside must be from 0.2 to 0.95 of the lift, got {self.inside:g}")
+            raise InputError(must_be("lifting: inside", "from 0.2 to 0.95 of the lift", self.inside, "g"))
         if not 5 <= self.points <= MOST_POINTS:
-            raise InputError(f"lifting: points must be from 5 to {MOST_POINTS}, got {self.points}")
+            raise InputError(must_be("lifting: points", f"from 5 to {MOST_POINTS}", self.points, ""))
 
     def _check_box(self) -> None:
         if self.box > HEAVIEST * self.mass:

@@ -8,7 +8,7 @@ that rest on the ground are the foot that the next step lands on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.body import Shape
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
+from kinetree.model.human.muscles import with_leg_muscles
 from kinetree.model.human.strength import MEASURED, Strength, constant_torques, scaled_strength, strength
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
@@ -35,6 +36,7 @@ from kinetree.motion.terms import (
     HumanPassive,
     JointLimits,
     JointProduct,
+    MuscleCost,
     PointPosition,
     PointVelocity,
     Posture,
@@ -67,6 +69,11 @@ LEAN = {
 }  # fmt: skip
 # What effort measures torques by, beside the limits: walking asks more of plantar flexors than dynamometers
 EFFORT = {"ankle.flexion": 1.5, "knee": 0.9, "hip.flexion": 0.8}
+LEGS = ("hip.flexion", "hip.adduction", "hip.rotation", "knee", "ankle.flexion", "ankle.inversion")
+# Ranges of these joints in which lengths of muscles are fitted (rad)
+RANGES = dict(
+    zip(LEGS, ((-0.6, 1.0), (-0.4, 0.4), (-0.4, 0.4), (0.0, 1.5), (-0.6, 0.5), (-0.35, 0.35)), strict=True)
+)
 LOADING = 3.0  # of the weight of torque rates: what the rate of the ground's push costs, by body weights
 LEG = 0.936  # m: for these legs weights of rates are as given; for others so that all walk alike
 BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.043, 0.13, 0.69  # of the sole: center of pressure while the foot rolls on
@@ -144,9 +151,10 @@ class Walker(PersonOnFeet):
         """Least and largest torque of every joint (N m)."""
         task, found = self.task, constant_torques(self.task.sex, self.task.height, self.task.mass)
         for key in task.strength:
-            if not any(_begins(name, key) for name in self.joints):
+            named = [*self.joints, *(muscle.name for muscle in self.mechanism.muscles)]
+            if not any(_begins(name, key) for name in named):
                 known = sorted({*(_base(name) for name in self.joints), *self.joints, "left", "right"})
-                raise InputError(f"walking: strength: {unknown_name('joint', key, known)}")
+                raise InputError(unknown_name("joint", key, known).after("walking: strength: "))
         factor = self.factors
         return {
             name: (float(factor[name] * found[name][0]), float(factor[name] * found[name][1]))
@@ -239,6 +247,9 @@ def walker(task: Walking) -> Walker:
     load = task.backpack, task.hand + task.left_hand, task.hand + task.right_hand
     height, mass, slope, *carried = map(float, (task.height, task.mass, task.slope, *load))  # of arrays ()
     person, mechanism, heel = _bodies(task.sex, height, mass, slope, *carried)
+    if task.muscles:
+        strength = tuple(sorted((name, float(factor)) for name, factor in task.strength.items()))
+        person, mechanism = _muscular(task.sex, height, mass, slope, *carried, strength=strength)
     return Walker(mechanism, person, task, heel)
 
 
@@ -251,6 +262,28 @@ def _bodies(
     points = {point.name: point for point in person.contact_points}
     heel = frozen(points["right_heel"].position - person.link(SUPPORTING).placement.position)
     return person, on_foot(person, SUPPORTING, heel), heel
+
+
+@lru_cache(maxsize=8)
+def _muscular(
+    sex: str,
+    height: float,
+    mass: float,
+    slope: float,
+    *carried: float,
+    strength: tuple[tuple[str, float], ...],
+) -> tuple[Mechanism, Mechanism]:
+    """The same with the muscles of the legs, some of which may be weaker; kept with their fitted lengths."""
+    backpack, left, right = carried
+    whole = with_leg_muscles(_person(sex, height, mass, slope, backpack, left, right), mass)
+    muscles = []
+    for muscle in whole.muscles:
+        factor = float(np.prod([f for key, f in strength if _begins(muscle.name, key)]))
+        force = muscle.max_isometric_force * factor
+        muscles.append(muscle if factor == 1.0 else replace(muscle, max_isometric_force=force))
+    person = replace(whole, muscles=tuple(muscles)).frozen(FROZEN_WHILE_WALKING).fused()
+    _, _, heel = _bodies(sex, height, mass, slope, backpack, left, right)
+    return person, on_foot(person, SUPPORTING, heel)
 
 
 def _box(load: Inertia, size: tuple[float, float, float]) -> Shape:
@@ -443,7 +476,7 @@ def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
     between them is no effort.
     """
     size = task.leg / LEG
-    mine = [name for name in who.joints if name != TOE]
+    mine = [name for name in who.joints if name != TOE and not (task.muscles and _base(name) in LEGS)]
     steady = [name for name in who.joints if _base(name) != "toe"]
     pairs = {name: who.pairs[name] for name in steady}
     goes_on: dict[str, Any] = {} if alone else {"pairs": pairs, "mirrored": who.mirrored}
@@ -462,10 +495,18 @@ def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
         (size * task.rate, TorqueRate(steady, limits=sizes(who.norms, steady), **goes_on)),
         (size * LOADING * task.rate, TorqueRate([z], limits={z: who.weight})),
     ]
+    if task.muscles:
+        terms.append((task.muscles, muscle_cost()))
     if task.speed_range is None:
         return [weight * term.mean() for weight, term in terms if weight]
     per_meter = 1.0 / task.step
     return [per_meter * task.time * Time(), *(per_meter * weight * term for weight, term in terms if weight)]
+
+
+def muscle_cost() -> MuscleCost:
+    """What the muscles of both legs cost."""
+    sides = ("right", "left")
+    return MuscleCost(ranges={f"{side}_{name}": ends for side in sides for name, ends in RANGES.items()})
 
 
 def _motion(task: Walking, who: Walker, plan: StepSchedule, alone: bool) -> list[Constraint]:
@@ -475,6 +516,8 @@ def _motion(task: Walking, who: Walker, plan: StepSchedule, alone: bool) -> list
     low, high = ({name: bounds[k] for name, bounds in ends.items()} for k in range(2))
     varies = [] if who.strength is None else [StrengthLimits(who.strength)]
     constant = [x for x in who.joints if x != TOE and (who.strength is None or x not in who.strength.names)]
+    if task.muscles:
+        constant = [name for name in constant if _base(name) not in LEGS]
     flexing, extending = who.torques[TOE]
     relaxed = [HumanPassive(task.height, task.mass, factor=task.passive)] if task.passive else []
     return [

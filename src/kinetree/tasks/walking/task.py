@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import number
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 from kinetree.motion.options import Search
 from kinetree.tasks.kinds import RANGE, check_kinds
@@ -53,8 +53,11 @@ class Walking:
     "left_knee" or "left". Where both sides differ, a stride of two different steps is predicted.
     ``strength_by`` is "constant", or "angle and velocity" for flexion of hip, knee and ankle (Anderson et al.
     2007). ``passive`` multiplies the passive moments of hips, knees and ankles (Riener and Edrich 1999): only
-    the rest takes effort and strength; 0 is without them. ``friction_shape``: "box", "octagon" or "cone"
-    (:class:`kinetree.terms.Friction`).
+    the rest takes effort and strength; 0 is without them. With ``muscles``, 0.5 for example, the torques of
+    hips, knees and ankles are made by 80 muscles (Rajagopal et al. 2016) at the least cost
+    (:class:`kinetree.terms.MuscleCost`), times this weight, instead of limits and effort of these joints;
+    ``strength`` then multiplies the forces of muscles whose names begin with a key. ``friction_shape``:
+    "box", "octagon" or "cone" (:class:`kinetree.terms.Friction`).
 
     Shares of the step: ``double`` support (by default shorter in fast steps), ``flat`` (from when on the foot
     is flat), ``heel_off``; ``ball`` is the share of double support in which the ball of the trailing foot
@@ -102,6 +105,14 @@ class Walking:
         float,
         Parameter("Factor on passive moments of hips, knees and ankles, 0 without them", "no unit"),
     ] = 1.0
+    muscles: Annotated[
+        float,
+        Parameter(
+            "Weight of the cost of 80 leg muscles, which then make the torques of hips, knees and ankles "
+            "instead of limits and effort; 0 without them",
+            "no unit",
+        ),
+    ] = 0.0
     width: Annotated[float, Parameter("Distance between the heels, sideways", "m", "positive")] = 0.10
     toe_out: float = 5.0 * DEGREE
     friction: Annotated[float, Parameter("Coefficient of friction", "no unit", "positive")] = 0.6
@@ -172,7 +183,9 @@ class Walking:
             number(factor, f"walking: strength of '{key}'")
         for name, choices in (("strength_by", STRENGTHS), ("friction_shape", FRICTIONS)):
             if getattr(self, name) not in choices:
-                raise InputError(f"walking: {name}: {unknown_name('choice', getattr(self, name), choices)}")
+                raise InputError(
+                    unknown_name("choice", getattr(self, name), choices).after(f"walking: {name}: ")
+                )
         if self.sought:
             self._check_sought()
             return
@@ -212,7 +225,7 @@ class Walking:
                 f"{list(self.sought['step'])} and speed_range = {list(self.sought['speed'])}"
             )
         if self.time < 0.0:
-            raise InputError(f"walking: time must be 0 or more, got {self.time:g}")
+            raise InputError(must_be("walking: time", "0 or more", self.time, "g"))
         for k in (0, 1):
             try:
                 self.settled(**{name: bounds[k] for name, bounds in self.sought.items()})
@@ -252,8 +265,12 @@ class Walking:
     def _check_pace(self) -> None:
         if not SLOWEST <= self.speed <= FASTEST:
             raise InputError(
-                f"walking: speed must be from {SLOWEST} to {FASTEST} m/s (people stand or run outside this "
-                f"range), got {self.speed:g}"
+                must_be(
+                    "walking: speed",
+                    f"from {SLOWEST} to {FASTEST} m/s (people stand or run outside this range)",
+                    self.speed,
+                    "g",
+                )
             )
         leg = self.leg
         longest = LONGEST * leg
@@ -276,7 +293,7 @@ class Walking:
 
     def _check_loads(self) -> None:
         if abs(self.slope) > LARGEST_SLOPE:
-            raise InputError(f"walking: slope must be within {LARGEST_SLOPE:g} degrees, got {self.slope:g}")
+            raise InputError(must_be("walking: slope", f"within {LARGEST_SLOPE:g} degrees", self.slope, "g"))
         for name, count in (("backpack", 1), ("hand", 2), ("left_hand", 1), ("right_hand", 1)):
             value = getattr(self, name)
             if not 0.0 <= count * value <= HEAVIEST * self.mass:
@@ -291,10 +308,10 @@ class Walking:
                 f"{self.width:g} m"
             )
         if not 0.0 <= self.passive <= STIFFEST:
-            raise InputError(f"walking: passive must be from 0 to {STIFFEST:g}, got {self.passive:g}")
+            raise InputError(must_be("walking: passive", f"from 0 to {STIFFEST:g}", self.passive, "g"))
         for name, factor in self.strength.items():
             if number(factor, f"walking: strength of '{name}'") <= 0.0:
-                raise InputError(f"walking: strength of '{name}' must be positive, got {factor:g}")
+                raise InputError(must_be(f"walking: strength of '{name}'", "positive", factor, "g"))
 
     def _check_schedule(self) -> None:
         if not 0.0 < self.double_support < self.heel_off < 1.0:
@@ -309,15 +326,20 @@ class Walking:
                 f"{self.ball:g} and {self.flat:g}"
             )
         if type(self.points) is not int or not 6 <= self.points <= 60:
-            raise InputError(f"walking: points must be an integer from 6 to 60, got {shown(self.points)}")
+            raise InputError(must_be("walking: points", "an integer from 6 to 60", self.points))
         if self.closure < 2 or self.clearances < 1:
             raise InputError("walking: closure needs at least 2 instants, clearances at least 1")
         if any(not 1 <= k <= 200 for k in self.nodes):
-            raise InputError(f"walking: nodes must be from 1 to 200 in each phase, got {list(self.nodes)}")
+            raise InputError(must_be("walking: nodes", "from 1 to 200 in each phase", list(self.nodes), ""))
         for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:
                 raise InputError(
-                    f"walking: {name} must be from {low:g} to {high:g}, got {getattr(self, name):g}"
+                    must_be(
+                        f"walking: {name}",
+                        f"from {low:g} to {high:g}",
+                        getattr(self, name),
+                        "g",
+                    )
                 )
 
     @property
@@ -345,5 +367,5 @@ class Walking:
         changes = {name: tuple(x) if isinstance(x, list) else x for name, x in changes.items()}
         for name in changes:
             if name not in known:
-                raise InputError(f"walking: {unknown_name('setting', name, known)}")
+                raise InputError(unknown_name("setting", name, known).after("walking: "))
         return replace(self, **changes)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import InputError, shown
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, must_be, shown
 from kinetree.motion.options import Search, divided
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.seek import seek
@@ -21,7 +22,7 @@ from kinetree.tasks.ground import FEET, GroundReactions
 from kinetree.tasks.net_joints import with_net_joints
 from kinetree.tasks.sampled import SampledMotion
 from kinetree.tasks.walking.ground import step_ground
-from kinetree.tasks.walking.problem import StepSchedule, Walker, walker
+from kinetree.tasks.walking.problem import StepSchedule, Walker, muscle_cost, walker
 from kinetree.tasks.walking.search import StepSearch
 from kinetree.tasks.walking.sought import Sought, sought_step
 from kinetree.tasks.walking.stride import Stride, plain, stride
@@ -63,6 +64,8 @@ class Walk(Verified):
         """
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
         result = with_net_joints(result, self.walker.person)
+        if self.task.muscles:
+            result = with_activations(result, self)
         if not result.audit["objective"].passed:
             nodes = [2 * count for count in StepSchedule(self.task).counts]
             remedy = f"The integrals of the objective need more nodes in the phases: walk.nodes = {nodes}."
@@ -77,6 +80,14 @@ class Walk(Verified):
             messages=(*self.sought.sentences(), *result.messages),
         )
 
+    @property
+    def activations(self) -> dict[str, Array]:
+        """Activations of the leg muscles by name, (m,) each; none without muscles."""
+        if not self.task.muscles:
+            return {}
+        found = self.prediction
+        return muscle_cost().activations(self.walker.mechanism, found.q, found.qd, found.tau)
+
     def __repr__(self) -> str:
         task, word = self.task, self.prediction.word
         return (
@@ -84,6 +95,18 @@ class Walk(Verified):
             f"{task.mass:g} kg: {word}, objective {self.prediction.objective:.4g}, "
             f"{self.prediction.iterations} iterations)"
         )
+
+
+def with_activations(result: Result, step: Walk) -> Result:
+    """A result with the activations of the muscles."""
+    found = step.activations
+    values = np.stack(list(found.values()), axis=1)
+    values.setflags(write=False)
+    coordinates, variables = arrays_of(result)
+    labels = coordinates | {"muscle": Variable(("muscle",), np.array(list(found)), "", "muscle")}
+    known = KNOWN["activation"]
+    more = {"activation": Variable(known.dims, values, known.unit, known.long_name)}
+    return changed(result, dataset=Unlabeled(labels, variables | more))
 
 
 def joint_torques(variables: Mapping[str, Variable]) -> dict[str, Variable]:
@@ -165,7 +188,7 @@ def walk(
     options, settings = divided(changes)
     task, search = (task or Walking()).changed(**settings), Search.of(options, USUAL)
     if not isinstance(simulated, bool):
-        raise InputError(f"walk: simulated must be true or false, got {shown(simulated)}")
+        raise InputError(must_be("walk: simulated", "true or false", simulated))
     if task.asymmetric:
         return stride(task, search, start, simulated=simulated)
     if task.sought:

@@ -23,7 +23,7 @@ from kinetree.engine.door import helper
 ELLIPSOID, TORUS = 2, 3
 STEP = 0.04  # of the least radius of curvature, for the integration
 MOST_STEPS = 400
-NEWTON = 40
+NEWTON, KEPT = 60, 3  # turns, and turns with one matrix
 DIFFERENCE = 1e-6
 CLOSE = 1e-13  # relative to the size: where Newton's method ends
 
@@ -162,7 +162,7 @@ def solved3(J, r):
 
 
 @helper
-def refined(kind, a, b, A, B, C, s, t1, t2, J, r):
+def refined(kind, a, b, A, B, C, s, t1, t2, J, K, r):
     """(found, length) by Newton's method from t1 and the length s of the arc; t1 and t2 become exact."""
     least = min(A, min(B, C))
     if kind == ELLIPSOID:
@@ -170,30 +170,35 @@ def refined(kind, a, b, A, B, C, s, t1, t2, J, r):
         least = least * least / most
     size = A + B + abs(b[0] - a[0]) + abs(b[1] - a[1]) + abs(b[2] - a[2])
     x, y, z = onto(kind, t1[0], t1[1], t1[2], A, B, C)
-    ahead = 0.0
-    for _ in range(NEWTON):
+    ahead, px, py, pz, qx, qy, qz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for turn in range(NEWTON):
         steps = min(MOST_STEPS, 6 + int(abs(s) / (STEP * least)))
         r1, r2, r3, ahead, t2[0], t2[1], t2[2] = missed(kind, a, b, x, y, z, s, A, B, C, steps)
         r[0], r[1], r[2] = r1, r2, r3
         if max(abs(r1), max(abs(r2), abs(r3))) < CLOSE * size:
             break
-        px, py, pz, qx, qy, qz = tangent_axes(kind, x, y, z, A, B, C)
+        if turn % KEPT == 0:
+            px, py, pz, qx, qy, qz = tangent_axes(kind, x, y, z, A, B, C)
         h = DIFFERENCE * least
-        for k in range(3):
+        rough = 6 + steps // 3  # the matrix need not be exact, nor new in every turn
+        for k in range(3 if turn % KEPT == 0 else 0):
             for sign in range(2):
                 d = h if sign == 0 else -h
                 i, j, ds = (d if k == 0 else 0.0), (d if k == 1 else 0.0), (d if k == 2 else 0.0)
                 xx, yy, zz = onto(
                     kind, x + i * px + j * qx, y + i * py + j * qy, z + i * pz + j * qz, A, B, C
                 )
-                f1, f2, f3, _, _, _, _ = missed(kind, a, b, xx, yy, zz, s + ds, A, B, C, steps)
+                f1, f2, f3, _, _, _, _ = missed(kind, a, b, xx, yy, zz, s + ds, A, B, C, rough)
                 if sign == 0:
                     J[0, k], J[1, k], J[2, k] = f1, f2, f3
                 else:
                     J[0, k] = (J[0, k] - f1) / (2.0 * h)
                     J[1, k] = (J[1, k] - f2) / (2.0 * h)
                     J[2, k] = (J[2, k] - f3) / (2.0 * h)
-        if not solved3(J, r):
+        for k in range(3):
+            for j in range(3):
+                K[k, j] = J[k, j]
+        if not solved3(K, r):
             return STRAIGHT, 0.0
         length = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
         share = min(1.0, 0.5 * least / max(length, TINY))
@@ -210,7 +215,7 @@ def refined(kind, a, b, A, B, C, s, t1, t2, J, r):
 
 
 @helper
-def around_ellipsoid(a, b, A, B, C, axis, sign, t1, t2, J, r, c, d):
+def around_ellipsoid(a, b, A, B, C, axis, sign, t1, t2, J, K, r, c, d):
     """The path around an ellipsoid, from that around the unit sphere that it is when scaled; c, d: room."""
     c[0], c[1], c[2] = a[0] / A, a[1] / B, a[2] / C
     d[0], d[1], d[2] = b[0] / A, b[1] / B, b[2] / C
@@ -228,11 +233,11 @@ def around_ellipsoid(a, b, A, B, C, axis, sign, t1, t2, J, r, c, d):
         s += math.sqrt((x - lx) ** 2 + (y - ly) ** 2 + (z - lz) ** 2)
         lx, ly, lz = x, y, z
     t1[0], t1[1], t1[2] = A * ux, B * uy, C * uz
-    return refined(ELLIPSOID, a, b, A, B, C, s, t1, t2, J, r)
+    return refined(ELLIPSOID, a, b, A, B, C, s, t1, t2, J, K, r)
 
 
 @helper
-def around_torus(a, b, A, B, t1, t2, J, r, c, d):
+def around_torus(a, b, A, B, t1, t2, J, K, r, c, d):
     """The path through the hole of a torus with tube A about the circle of radius B in the xy plane."""
     if excess(TORUS, a[0], a[1], a[2], A, B, A) < 0.0 or excess(TORUS, b[0], b[1], b[2], A, B, A) < 0.0:
         return INSIDE, 0.0
@@ -251,4 +256,4 @@ def around_torus(a, b, A, B, t1, t2, J, r, c, d):
     after = math.sqrt((d[0] - t2[0]) ** 2 + (d[1] - t2[1]) ** 2 + (d[2] - t2[2]) ** 2)
     up, out, along = t1[0], B - t1[1], t1[2]
     t1[0], t1[1], t1[2] = ex * out - ey * along, ey * out + ex * along, up
-    return refined(TORUS, a, b, A, B, A, max(length - before - after, 1e-3 * A), t1, t2, J, r)
+    return refined(TORUS, a, b, A, B, A, max(length - before - after, 1e-3 * A), t1, t2, J, K, r)

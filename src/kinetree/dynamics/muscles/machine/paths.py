@@ -17,16 +17,16 @@ from kinetree.dynamics.muscles.machine.round_wraps import (
     around_cylinder,
     around_sphere,
 )
-from kinetree.engine.door import helper
+from kinetree.engine.door import helper, inline
 
 MOST_TURNS = 200  # of the wraps of one path
-SETTLED = 1e-13  # m: the points of contact of a path with several wraps move no more
+SETTLED = 1e-9  # m: points of contact that move less change lengths by their square
 FIXED = -1  # what a point of the path that is no point of contact belongs to
 STRAIGHT_PIECE = -1.0
 IS_INSIDE, UNSETTLED, HAS_WRAPPED = 1, 2, 4  # bits of the state of a path
 
 
-@helper
+@inline
 def law_value(breaks, centers, coefficients, i, x):
     """Value and slope of function i of a table of polynomials on pieces."""
     k = 0
@@ -40,7 +40,7 @@ def law_value(breaks, centers, coefficients, i, x):
     return value, slope
 
 
-@helper
+@inline
 def active_points(R, p, q, points, local, condition, laws, law_frame, functions, i, X, marks, arc):
     """The number of active points of muscle i; X (room, 3) are they in the world, ``marks`` what they are."""
     start, axis, gate, mover = points
@@ -68,7 +68,7 @@ def active_points(R, p, q, points, local, condition, laws, law_frame, functions,
     return n
 
 
-@helper
+@inline
 def moved_along(breaks, centers, coefficients, laws, q, k, r):
     """Value and slope of the function of moving point k along axis r; (0, 0) without one."""
     if laws[k, r, 0] < 0:
@@ -76,7 +76,7 @@ def moved_along(breaks, centers, coefficients, laws, q, k, r):
     return law_value(breaks, centers, coefficients, laws[k, r, 0], q[laws[k, r, 1]])
 
 
-@helper
+@inline
 def without(h, n, X, marks, arc):
     """The number of points left when those of contact with wrap h are gone."""
     j = 0
@@ -96,17 +96,18 @@ def without(h, n, X, marks, arc):
 @helper
 def around(kind, a, b, radii, side, sign, half, room):
     """(found, length) of the path around a wrap; the points of contact are room[0] and room[1]."""
-    t1, t2, J, r, c, d = room[0], room[1], room[2:5], room[5], room[6], room[7]
+    t1, t2 = room[0], room[1]
     if kind == 0:
         return around_cylinder(a, b, radii[0], side, sign, half, t1, t2)
+    J, K, r, c, d = room[2:5], room[16:19], room[5], room[6], room[7]
     if kind == 1:
         return around_sphere(a, b, radii[0], side, sign, t1, t2)
     if kind == 2:
-        return around_ellipsoid(a, b, radii[0], radii[1], radii[2], side, sign, t1, t2, J, r, c, d)
-    return around_torus(a, b, radii[0], radii[1], t1, t2, J, r, c, d)
+        return around_ellipsoid(a, b, radii[0], radii[1], radii[2], side, sign, t1, t2, J, K, r, c, d)
+    return around_torus(a, b, radii[0], radii[1], t1, t2, J, K, r, c, d)
 
 
-@helper
+@inline
 def wrapped(R, p, h, wraps, radii, frames, n, X, marks, arc, room):
     """(points, state, farthest move) of a path of n points that goes around wrap h where it is shortest."""
     kinds, axes, sides, ranges = wraps
@@ -209,7 +210,7 @@ def traced(
     return n, state | UNSETTLED
 
 
-@helper
+@inline
 def add_arm(A, x, y, z, ex, ey, ez, R, p, axis, turns, sign):
     """What an axis does to the length of a piece whose end (x, y, z) it moves, times the sign, into A."""
     zx, zy, zz = R[axis, 0, 2], R[axis, 1, 2], R[axis, 2, 2]
@@ -221,7 +222,7 @@ def add_arm(A, x, y, z, ex, ey, ez, R, p, axis, turns, sign):
     A[axis] += sign * value
 
 
-@helper
+@inline
 def pulled(R, p, q, points, laws, law_frame, functions, turns, pair, between, n, X, marks, arc, A):
     """The length of a path of n points; its derivatives by the axes are added to A (axes,)."""
     pair_start, pair_axis, pair_sign = between

@@ -9,36 +9,35 @@ of the path is inside the surface, which is then ignored.
 
 import math
 
-from kinetree.engine.door import helper
+from kinetree.engine.door import helper, inline
 
 STRAIGHT, AROUND, INSIDE = 0, 1, 2
 LONGEST = 1.5 * math.pi  # rad: a path never winds further around
 TINY = 1e-30
 
 
-@helper
-def chosen_way(fa, fb, ga, gb, side, sign):
-    """(way, angle, u1, u2): the tangent points of the shorter way, or of that whose middle is on a side.
-
-    fa, fb are the directions of both points, ga and gb the angles to their tangent points; side 0 is x, 1 is
-    y.
-    """
-    best, angle, u1, u2 = 0, 1e9, 0.0, 0.0
-    for turn in range(2):
-        way = 1 - 2 * turn
-        p1, p2 = fa + way * ga, fb - way * gb
-        theta = (way * (p2 - p1)) % (2.0 * math.pi)
-        if side >= 0:
-            middle = p1 + way * 0.5 * theta
-            across = math.cos(middle) if side == 0 else math.sin(middle)
-            if across * sign <= 0.0:
-                continue
-        if theta < angle:
-            best, angle, u1, u2 = way, theta, p1, p2
-    return best, angle, u1, u2
+@inline
+def tangents(ax, ay, bx, by, da, db, R, way):
+    """(angle, x1, y1, x2, y2): the tangent points of one way around the circle, and how far it is around."""
+    fa, fb = R / (ax * ax + ay * ay), R / (bx * bx + by * by)
+    x1, y1 = fa * (R * ax - way * da * ay), fa * (R * ay + way * da * ax)
+    x2, y2 = fb * (R * bx + way * db * by), fb * (R * by - way * db * bx)
+    angle = math.atan2(way * (x1 * y2 - y1 * x2), x1 * x2 + y1 * y2)
+    return (angle + 2.0 * math.pi if angle < 0.0 else angle), x1, y1, x2, y2
 
 
-@helper
+@inline
+def is_on_side(angle, x1, y1, x2, y2, way, side, sign):
+    """Whether the middle of an arc is on a side."""
+    x, y = x1 + x2, y1 + y2
+    if angle > math.pi:
+        x, y = -x, -y
+    if abs(x) + abs(y) < 1e-9 * (abs(x1) + abs(y1)):
+        x, y = -way * y1, way * x1
+    return (x if side == 0 else y) * sign > 0.0
+
+
+@inline
 def must_go_around(ax, ay, bx, by, R, side, sign):
     """Whether the plane path from a to b is not straight: it meets the circle or passes on the wrong side."""
     dx, dy = bx - ax, by - ay
@@ -53,7 +52,7 @@ def must_go_around(ax, ay, bx, by, R, side, sign):
     return not ((sa or sb) and not (sa != sb and not near))
 
 
-@helper
+@inline
 def around_cylinder(a, b, R, side, sign, half, t1, t2):
     """The path around the z axis; straight where both tangent points are beyond the ends at z = +-half."""
     ra, rb = math.hypot(a[0], a[1]), math.hypot(b[0], b[1])
@@ -61,15 +60,20 @@ def around_cylinder(a, b, R, side, sign, half, t1, t2):
         return INSIDE, 0.0
     if not must_go_around(a[0], a[1], b[0], b[1], R, side, sign):
         return STRAIGHT, 0.0
-    fa, fb = math.atan2(a[1], a[0]), math.atan2(b[1], b[0])
-    way, angle, u1, u2 = chosen_way(fa, fb, math.acos(R / ra), math.acos(R / rb), side, sign)
-    if way == 0 or angle > LONGEST:
-        return STRAIGHT, 0.0
     da, db = math.sqrt(max(ra * ra - R * R, 0.0)), math.sqrt(max(rb * rb - R * R, 0.0))
+    way = 1.0 if a[0] * b[1] - a[1] * b[0] >= 0.0 else -1.0  # the shorter one
+    angle, x1, y1, x2, y2 = tangents(a[0], a[1], b[0], b[1], da, db, R, way)
+    if side >= 0 and not is_on_side(angle, x1, y1, x2, y2, way, side, sign):
+        way = -way
+        angle, x1, y1, x2, y2 = tangents(a[0], a[1], b[0], b[1], da, db, R, way)
+        if not is_on_side(angle, x1, y1, x2, y2, way, side, sign):
+            return STRAIGHT, 0.0
+    if angle > LONGEST:
+        return STRAIGHT, 0.0
     flat, dz = da + R * angle + db, b[2] - a[2]
     share = 1.0 / max(flat, TINY)
-    t1[0], t1[1], t1[2] = R * math.cos(u1), R * math.sin(u1), a[2] + dz * da * share
-    t2[0], t2[1], t2[2] = R * math.cos(u2), R * math.sin(u2), b[2] - dz * db * share
+    t1[0], t1[1], t1[2] = x1, y1, a[2] + dz * da * share
+    t2[0], t2[1], t2[2] = x2, y2, b[2] - dz * db * share
     if abs(t1[2]) > half and abs(t2[2]) > half:
         return STRAIGHT, 0.0
     return AROUND, math.sqrt(flat * flat + dz * dz)
