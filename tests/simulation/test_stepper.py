@@ -535,8 +535,8 @@ def test_simulations_over_rigid_ground_are_steps():
             if expected not in str(error):
                 accepted.append((expected, str(error)))
     assert not accepted
-    with pytest.raises(kt.KinetreeError, match="rigid contact"):
-        kt.simulation.simulate_batch(mechanism, [pose], ground=rigid)
+    with pytest.raises(kt.KinetreeError, match="one ground and one controller"):
+        kt.simulation.simulate_batch(mechanism, [pose], ground=[rigid])
 
 
 def _on_feet(mechanism, stepper):
@@ -621,3 +621,21 @@ def test_simulators_take_rigid_ground():
     assert simulator.run(pose).q[0, 2] == pose[2] and "steps" in repr(simulator)
     with pytest.raises(kt.KinetreeError, match="inside the ground"):
         simulator.run(np.zeros(18))
+
+
+def test_batches_over_rigid_ground_are_the_motions_alone():
+    robot, pose = kt.zoo.quadruped(), np.zeros(18)
+    pose[6:] = np.tile(np.radians([0, -30, 60]), 4)
+    pose[2] = 0.53
+    poses = np.array([pose, pose, pose])
+    poses[1, 2], poses[2, 6:], poses[2, 2] = 0.6, 0.0, 0.61
+    common = {"ground": level(0.8, contact="rigid"), "times": 11}
+    law = kt.control.PD(pose, kp=200.0, kd=10.0)
+    for drive in ({"controller": law}, {"torque": lambda t, q, qd: np.r_[np.zeros(6), -5.0 * qd[6:]]}):
+        batch = kt.simulation.simulate_batch(robot, poses, duration=0.3, **common, **drive)
+        for k in range(3):
+            alone = kt.simulate(robot, poses[k], duration=0.3, **common, **drive)
+            assert np.array_equal(batch.q.values[k], alone.q.values)
+            assert np.array_equal(batch.contact_force.values[k], alone.contact_force.values)
+            failed = [name for name, check in alone.audit.items() if not check.passed]
+            assert bool(batch.motion_passed.values[k]) == (not failed), failed

@@ -44,6 +44,7 @@ from kinetree.simulation.settings import (
     read_settings,
     takes_settings,
 )
+from kinetree.simulation.step_batch import simulate_steps_batch
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import check_prescribed, read_law
 from kinetree.state import Coordinates, coordinates, farthest, hint_at_degrees
@@ -91,7 +92,9 @@ def simulate_batch(
     ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument, as for
     :func:`kinetree.simulate`; the method "auto" is always explicit: choose "radau" for stiff systems.
     ``threads``: their number, by default all cores. Limits are judged at all steps, robots under a law on a
-    ground as well; following and depth of others at the output times.
+    ground as well; following and depth of others at the output times. On ground with ``contact="rigid"``
+    all motions are states of one :class:`kinetree.Stepper`, under one controller; the result has torques and
+    contact forces instead of energies.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulation.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -100,6 +103,9 @@ def simulate_batch(
     """
     expect_mechanism(mechanism)
     given = read_settings(simulate_batch, settings, keywords)
+    if any(isinstance(x, Ground) and x.contact == "rigid" for x in _several(ground)):
+        start, law = _starts(mechanism, q0, qd0), (torque, controller)
+        return simulate_steps_batch(mechanism, start, duration, law, ground, given, masses, threads)
     if given.method == AUTO:
         given = replace(given, method="dop853" if ground is None else "dopri5")
     free = Scenario.read(simulate_batch, mechanism, duration, settings=given)
@@ -367,6 +373,11 @@ def _each(given: Any, count: int, what: str) -> list[Any] | None:
     if len(given) != count:
         raise InputError(must_be(what, f"one for all or a list of {count}", len(given), ""))
     return list(given)
+
+
+def _several(ground: Any) -> Sequence[Any]:
+    """The grounds of all motions."""
+    return ground if isinstance(ground, list | tuple) else [ground]
 
 
 def _n_axes(torque: Any) -> int:

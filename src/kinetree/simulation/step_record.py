@@ -33,6 +33,7 @@ STEP = 0.002  # s, unless ``max_step`` is given
 WHOLE = 1e-6  # of a step, by which a time of the output may be off
 NOT_OF_STEPS = ("stops", "baumgarte", "step", "method", "rtol", "atol", "friction_speed")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+SHARE = 1e-3  # of steps that may stay unsolved
 GAINED = 1e-6  # share of the energy scale that contacts may add in a step
 
 
@@ -50,9 +51,9 @@ class StepRuns:
     ) -> None:
         """``law`` is torque and controller, ``refused`` are arguments that steps lack."""
         self.duration = positive(duration, "duration", "s")
-        _refuse(given, refused)
+        refuse(given, refused)
         self.torque, controller = driven(mechanism, law)
-        dt, self.output = _grid(given, self.duration)
+        dt, self.output = step_grid(given, self.duration)
         self.stepper = Stepper(mechanism, dt, ground=ground, controller=controller)
         around = surroundings(ground)
         self.judge = Judge(read_verdicts(given.verdicts), read_law(mechanism, *law), around, mechanism)
@@ -169,7 +170,7 @@ def _row(stepper: Stepper) -> tuple[Array, ...]:
     return stepper.q.copy(), stepper.qd.copy(), stepper.effort, contact.force.copy(), contact.gap.copy()
 
 
-def _refuse(given: Settings, refused: Mapping[str, Any]) -> None:
+def refuse(given: Settings, refused: Mapping[str, Any]) -> None:
     """Raise where something is asked for that steps do not do."""
     wrong = [name for name, value in refused.items() if value]
     wrong += ["loads"] if given.loads is not None and np.size(np.array(given.loads, dtype=object)) else []
@@ -182,7 +183,7 @@ def _refuse(given: Settings, refused: Mapping[str, Any]) -> None:
         )
 
 
-def _grid(given: Settings, T: float) -> tuple[float, NDArray[np.int64]]:
+def step_grid(given: Settings, T: float) -> tuple[float, NDArray[np.int64]]:
     """The step (s), and after how many of them the output is: equal intervals are made of whole steps."""
     most = STEP if given.max_step is None else positive(given.max_step, "max_step", "s")
     t = output_times(given.times, T)
@@ -245,7 +246,7 @@ def _contact_checks(stepper: Stepper, gap: Array) -> dict[str, Check]:
     start = f", {inside:.2g} m inside the ground at the start, from where they are pushed" if pushed else ""
     return {
         "contact_law": Check.within(
-            share, 1e-3, "1", f"share of steps with a residual above {SOLVED:g} m/s; {worst}"
+            share, SHARE, "1", f"share of steps with a residual above {SOLVED:g} m/s; {worst}"
         ),
         "contact_energy": Check.within(
             audit.gain[0],
