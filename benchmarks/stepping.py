@@ -1,6 +1,6 @@
 """Steps of Kinetree and MuJoCo in one run: time of a step, creep of what stands, robots that are thrown.
 
-``python -m benchmarks.stepping`` prints three tables; ``--quick`` takes less time for each figure. Times are
+``python -m benchmarks.stepping`` prints four tables; ``--quick`` takes less time for each figure. Times are
 those of the processor on one thread, the best of some turns that both take one after the other.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 import kinetree as kt
-from benchmarks.stepping_cases import DT, STANDING, TIMED, Standing, human, quadruped
+from benchmarks.stepping_cases import DT, SLOPED, STANDING, TIMED, Standing, human, quadruped
 from kinetree.algebra.arrays import Array
 
 STATES, STEPS, NOISE, DROP = 64, 200, 0.02, 0.008  # of a race: from perturbed standing, 8 mm high
@@ -95,6 +95,38 @@ def raced(case: Standing, turns: int) -> list[str]:
     ]
 
 
+def sloped(case: Standing, turns: int) -> list[str]:
+    """A row of the table of derivatives (microseconds of a step and state), MuJoCo's by differences.
+
+    Of ours a step, all its derivatives, and slopes of one function, both with their step; of all of them the
+    share of states that have derivatives.
+    """
+    import mujoco
+
+    q, v = starts(case, np.random.default_rng(0))
+    many = case.stepper(STATES)
+    many.reset(q, v)
+    many.step(times=100)
+    saved, seeds = many.save(), np.ones(2 * case.mechanism.n_dof)
+    step = best(lambda: many.step(), lambda: many.restore(saved), 4 * turns)
+    smooth = many.step_derivatives().smooth.mean()
+    full = best(lambda: many.step_derivatives(), lambda: many.restore(saved), turns)
+    back = best(lambda: many.pull_back(seeds), lambda: many.restore(saved), turns)
+    model = case.mujoco()
+    memory, n = mujoco.MjData(model), case.mechanism.n_dof
+    pose = case.placed()
+    memory.qpos[:3], memory.qpos[7:] = pose[:3], pose[6:]
+    for _ in range(100):
+        mujoco.mj_step(model, memory)
+    A = np.zeros((2 * n, 2 * n))
+    differences = best(
+        lambda: mujoco.mjd_transitionFD(model, memory, 1e-6, True, A, None, None, None), lambda: None, turns
+    )
+    own, theirs = [1e6 * x / STATES for x in (step, full, back)], 1e6 * differences
+    ratios = [f"{own[1] / own[0]:.1f}", f"{own[2] / own[0]:.1f}"]
+    return [case.name, *(f"{x:.2f}" for x in own), *ratios, f"{theirs:.0f}", f"{100.0 * smooth:.0f} %"]
+
+
 def places(case: Standing, q: Array) -> Array:
     """Where the contact points are (points, 3)."""
     poses, found = kt.forward_kinematics(case.mechanism, q), []
@@ -172,6 +204,9 @@ def main() -> None:
     head = ["case", "Kinetree", "mujoco.rollout", "ratio", "one state", "mj_step", "ratio", "not solved"]
     rows = [raced(make(), 3 if quick else 15) for make in TIMED]
     print("## stepping: microseconds of a step and state\n\n" + table(head, rows), flush=True)
+    rows = [sloped(make(), 3 if quick else 15) for make in SLOPED]
+    head = ["derivatives", "step", "all", "one function", "ratio", "ratio", "mjd_transitionFD", "smooth"]
+    print("\n## stepping: microseconds of derivatives\n\n" + table(head, rows), flush=True)
     rows = [creep(make(), 15.0 if quick else 60.0) for make in STANDING]
     print("\n## contact: creep (m/s)\n\n" + table(["case", "Kinetree", *RECIPES], rows), flush=True)
     robots = (quadruped(), human(8), human(16))

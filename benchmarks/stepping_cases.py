@@ -184,3 +184,9 @@ TIMED: tuple[Callable[[], Standing], ...] = (
     biped,
     human,
 )
+SLOPED: tuple[Callable[[], Standing], ...] = (
+    lambda: quadruped(on_ground=False),
+    quadruped,
+    biped,
+    lambda: human(8),
+)

@@ -19,7 +19,7 @@ import kinetree as kt
 from kinetree.analysis.legs import legged
 from kinetree.errors import StopSimulation
 from kinetree.formats.toml_file import mechanism_from_toml
-from kinetree.study.new_walker import USUAL, walker_lines
+from kinetree.study.new_walker import USUAL, walker_text
 
 G = 9.81
 SETTLED = 2.5  # s after which robots are pushed, in the next step on the left foot or its group
@@ -114,7 +114,7 @@ def random_robot(kind: str, seed: int) -> kt.Mechanism:
 
 def of_template(kind: str, name: str = "", sizes: dict[str, float] | None = None) -> kt.Mechanism:
     """The robot that `kinetree new mechanism --template` writes."""
-    return mechanism_from_toml("\n".join([f'name = "{name or kind}"', *walker_lines(kind, sizes)]))
+    return mechanism_from_toml(f'name = "{name or kind}"\n{walker_text(kind, sizes)}')
 
 
 ROBOTS: dict[str, tuple[Callable[[], kt.Mechanism], float]] = {

@@ -241,6 +241,7 @@ COMPILED = (
     "control/whole_body/compiled",
     "dynamics/loops/machine",
     "dynamics/muscles/machine",
+    "capture/machine",
 )  # folders that are stamped as a whole
 
 

@@ -39,7 +39,7 @@ except ImportError as error:
 
 Numbers = NDArray[Any]
 NAMESPACE, VERSION = "kinetree", "v0"
-OF_DOOR = ("friction", "record", "autoreset", "threads")  # settings that are not those of a task
+OF_DOOR = ("friction", "masses", "record", "autoreset", "threads")  # settings that are not those of a task
 MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -50,17 +50,23 @@ MODES = {
 class MechanismEnv(gymnasium.Env[Numbers, Numbers]):
     """One episode of a task at a time, as gymnasium wants it.
 
-    ``friction`` = (low, high) draws a factor of friction for each episode; ``info["failure"]`` says why an
-    episode ended that blew up.
+    ``friction`` and ``masses`` = (low, high) draw a factor of friction, and one for the mass of every body,
+    for each episode; ``info["failure"]`` says why an episode ended that blew up.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(
-        self, task: LearningTask | str, *, friction: tuple[float, float] | None = None, record: bool = False
+        self,
+        task: LearningTask | str,
+        *,
+        friction: tuple[float, float] | None = None,
+        masses: tuple[float, float] | None = None,
+        record: bool = False,
     ) -> None:
         self.task = expect_task(task)
-        self._episodes = Episodes(self.task, 1, friction=friction, record=(0,) if record else ())
+        kept = (0,) if record else ()
+        self._episodes = Episodes(self.task, 1, friction=friction, masses=masses, record=kept)
         self.observation_space = _observations(self._episodes)
         self.action_space = _actions(self._episodes)
 
@@ -104,6 +110,7 @@ class MechanismVectorEnv(VectorEnv[Numbers, Numbers, Numbers]):
         *,
         autoreset: str = "next_step",
         friction: tuple[float, float] | None = None,
+        masses: tuple[float, float] | None = None,
         record: tuple[int, ...] = (),
         threads: int | None = None,
     ) -> None:
@@ -111,7 +118,9 @@ class MechanismVectorEnv(VectorEnv[Numbers, Numbers, Numbers]):
             raise InputError(unknown_name("autoreset", autoreset, MODES))
         self.task, self.num_envs, self._mode = expect_task(task), num_envs, autoreset
         self.metadata = {"autoreset_mode": MODES[autoreset], "render_modes": []}
-        self._episodes = Episodes(self.task, num_envs, friction=friction, record=record, threads=threads)
+        self._episodes = Episodes(
+            self.task, num_envs, friction=friction, masses=masses, record=record, threads=threads
+        )
         self.single_observation_space = _observations(self._episodes)
         self.single_action_space = _actions(self._episodes)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -182,8 +191,9 @@ def make(
 ) -> MechanismEnv | MechanismVectorEnv:
     """An environment from a mechanism or its file, and a reward (b,) of a :class:`Moment`.
 
-    Of ``settings`` those of a :class:`LearningTask` describe it; ``friction``, ``record``, ``autoreset`` and
-    ``threads`` are those of the environment. With ``num_envs`` it is a `MechanismVectorEnv`.
+    Of ``settings`` those of a :class:`LearningTask` describe it; ``friction``, ``masses``, ``record``,
+    ``autoreset`` and ``threads`` are those of the environment. With ``num_envs`` it is a
+    `MechanismVectorEnv`.
 
     >>> import numpy as np
     >>> import kinetree as kt

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kinetree.capture.dynamics import dynamics, read_motion
 from kinetree.capture.external_loads import read_forces, write_forces
 from kinetree.capture.files import read_trial, write_trial
+from kinetree.capture.ground_reactions import ground_reactions
 from kinetree.capture.laboratory import Laboratory, laboratory
 from kinetree.capture.motion import low_passed, spline_motion
 from kinetree.capture.scale import Measurement, ScaledModel, read_markers, read_measurements, scale
@@ -25,6 +26,7 @@ __all__ = [
     "Tracked",
     "Trial",
     "dynamics",
+    "ground_reactions",
     "laboratory",
     "low_passed",
     "read_forces",

@@ -200,3 +200,14 @@ def test_markers_name_bodies_once():
         replace(leg(), markers=(Marker("toe", "foot"), Marker("toe", "shank")))
     with pytest.raises(kt.errors.ModelError, match="weight must be >= 0, got -1"):
         Marker("toe", "foot", weight=-1.0)
+
+
+@pytest.mark.parametrize("name", ["leg.urdf", "leg.xml"])
+def test_other_formats_get_tangents_and_say_so(tmp_path, name):
+    m = replace(leg(), markers=(Marker("toe", "foot"),))
+    with pytest.warns(
+        kt.KinetreeWarning, match=r"(?s)functions of mimics, written as tangents.*knee_x.*twist.*"
+    ):
+        kt.save(m, tmp_path / name)
+    text = (tmp_path / name).read_text()
+    assert f"{float(SPLINE.at(0.0)):.6f}"[:7] in text

@@ -247,7 +247,7 @@ def test_people_with_stiff_ball_joints_learn_too():
     assert np.allclose(moment.place("head"), kt.forward_kinematics(person, np.zeros(55))["head"][1])
 
 
-def test_friction_is_drawn_for_each_episode():
+def test_friction_and_masses_are_drawn_for_each_episode():
     slope = kt.Ground(normal=(np.sin(0.2), 0.0, np.cos(0.2)))
     place = 0.1 * np.array([np.sin(0.2), 0.0, np.cos(0.2)])
     lying = {"home": [*place, 0.2, 0, 0], "ground": slope, "dt": 0.002, "hold": 5}
@@ -255,12 +255,16 @@ def test_friction_is_drawn_for_each_episode():
     with pytest.raises(InputError, match="two factors"):
         Episodes(task, 4, friction=(0.5, 0.1))
     slippery = Episodes(task, 4, friction=(0.0, 0.0))
-    rough = Episodes(task, 4, friction=(1.0, 1.0))
+    rough = Episodes(task, 4, friction=(1.0, 1.0), masses=(2.0, 2.0))
     for _ in range(50):
         slippery.advance(np.zeros((4, 0)))
         rough.advance(np.zeros((4, 0)))
     speeds = [np.linalg.norm(x.moment.base_velocity, axis=1) for x in (slippery, rough)]
     assert (speeds[0] > 0.5).all() and (speeds[1] < 1e-3).all()
+    weight = 2.0 * task.mechanism.mass * 9.81
+    assert rough.stepper.contact.force.sum(axis=1)[:, 2] == pytest.approx(weight, rel=1e-6)
+    with pytest.raises(InputError, match="masses must be two factors above 0"):
+        Episodes(task, 4, masses=(0.0, 1.0))
 
 
 def test_starts_keep_limits_and_stay_above_the_ground():

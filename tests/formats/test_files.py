@@ -270,11 +270,6 @@ def test_urdf_options_go_through_load(tmp_path: Path) -> None:
         kt.load(tmp_path / "kuka.toml", floating_base=True)
 
 
-def test_opensim_models_are_refused_with_a_way_out(tmp_path):
-    with pytest.raises(FileError, match="converts them to MJCF"):
-        kt.load(tmp_path / "gait.osim")
-
-
 def test_every_format_has_its_reader_and_writer():
     assert set(READERS) == {kind.name for kind in KINDS}
     assert set(WRITERS) == {kind.name for kind in KINDS if kind.is_written}

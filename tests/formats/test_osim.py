@@ -217,3 +217,38 @@ def test_what_cannot_be_read_is_named(tmp_path, pairs, message):
 def test_a_strict_reader_refuses_what_is_not_used():
     with pytest.raises(kt.errors.FileError, match="forces of this class are not used"):
         kt.load(LEG, strict=True)
+
+
+def test_checking_names_every_part_that_is_not_used_with_its_line():
+    from kinetree.lint.osim import check_osim
+
+    found = check_osim(LEG)
+    assert [x.rule for x in found] == ["not-used", "not-used"] and all(x.line for x in found)
+    assert "wrap 'unused' is not active" in found[0].message and "ankle_motor" in found[1].message
+
+
+@pytest.mark.filterwarnings("ignore::kinetree.KinetreeWarning")
+def test_meshes_of_vtk_are_drawn(tmp_path):
+    from kinetree.formats.mesh_file import mesh_surfaces
+
+    (tmp_path / "Geometry").mkdir()
+    (tmp_path / "Geometry" / "bone.vtp").write_text(
+        '<VTKFile type="PolyData"><PolyData><Piece NumberOfPoints="4" NumberOfPolys="1"><Points>'
+        '<DataArray type="Float32" NumberOfComponents="3" format="ascii">0 0 0 1 0 0 1 1 0 0 1 0</DataArray>'
+        '</Points><Polys><DataArray Name="connectivity" format="ascii">0 1 2 3</DataArray>'
+        '<DataArray Name="offsets" format="ascii">4</DataArray></Polys></Piece></PolyData></VTKFile>'
+    )
+    mesh = (
+        '<attached_geometry><Mesh name="b"><scale_factors>2 1 1</scale_factors>'
+        "<Appearance><color>1 0 0</color>"
+        "</Appearance><mesh_file>bone.vtp</mesh_file></Mesh><Mesh><mesh_file>lost.vtp</mesh_file></Mesh>"
+        '<Cylinder name="c"><radius>0.1</radius><half_height>0.3</half_height></Cylinder></attached_geometry>'
+    )
+    path = changed(tmp_path, ("<mass>3.5</mass>", mesh + "<mass>3.5</mass>"))
+    m = kt.load(path)
+    bone, cylinder = m.links[m.body_index("tibia")].body.shapes
+    (surface,) = mesh_surfaces(bone)
+    assert len(surface.triangles) == 2 and surface.corners[:, 0].max() == 2.0 and surface.color == "#ff0000"
+    assert cylinder.size.tolist() == [0.1, 0.6] and cylinder.placement.rotation[:, 2] == pytest.approx(
+        [0, 1, 0]
+    )

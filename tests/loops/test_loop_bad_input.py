@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from support.refused import refused
 
 
 def ladder(third=1.0):
@@ -94,7 +95,7 @@ def test_joints_that_are_not_independent_are_named():
             kt.errors.InputError, match="mobility 1 here, but 2 independent joints are named: crank0, pin"
         ):
             ask(["crank0", "pin"])
-        with pytest.raises(kt.errors.InputError, match="unknown joint 'elbow'"):
+        with refused("joint", "elbow"):
             ask(["elbow"])
         with pytest.raises(kt.errors.InputError, match="independent must be a list of joints"):
             ask("crank0")

@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.dynamics.loops.system import constraints
+from support.refused import refused
 
 GRAVITY = (0.0, -9.81, 0.0)
 
@@ -266,14 +267,14 @@ def test_wrong_graphs_are_refused():
     with pytest.raises(kt.errors.ModelError, match="no joints lead from the world to body 'b'"):
         kt.model.from_graph("two", bodies, lone)
     chain = [*lone, kt.model.Loop(pin("j2"), "a", "b", at(1))]
-    with pytest.raises(kt.errors.ModelError, match="unknown joint 'j9'"):
+    with refused("joint", "j9", kind=kt.errors.ModelError):
         kt.model.from_graph("two", bodies, chain, cut=["j9"])
     with pytest.raises(kt.errors.ModelError, match="nothing leads from the world to"):
         kt.model.from_graph("two", bodies, chain, cut=["j1"])
     ring = [*chain, kt.model.Loop(pin("j3"), "world", "b", at(2), at(1))]
     with pytest.raises(kt.errors.ModelError, match="closes a loop of joints that are not cut"):
         kt.model.from_graph("two", bodies, ring, cut=[])
-    with pytest.raises(kt.errors.ModelError, match="unknown body 'c'"):
+    with refused("body", "c", kind=kt.errors.ModelError):
         kt.model.from_graph("two", bodies, [*chain, kt.model.Loop(pin("j4"), "a", "c")])
     with pytest.raises(kt.errors.ModelError, match="more than one joint is called 'j1'"):
         kt.model.from_graph("two", bodies, [*chain, kt.model.Loop(pin("j1"), "world", "b")])
@@ -361,7 +362,7 @@ def test_free_joints_only_let_bases_float():
     ):
         kt.model.from_graph("x", bodies, [hinge, kt.model.Loop(free, "a", "b")])
     joints = [hinge, kt.model.Loop(free, "world", "b"), kt.model.Loop(pin("k"), "a", "b")]
-    with pytest.raises(kt.errors.ModelError, match="unknown cut joint 'free'"):
+    with refused("cut joint", "free", kind=kt.errors.ModelError):
         kt.model.from_graph("x", bodies, joints, cut=["base"])
 
 

@@ -8,6 +8,7 @@ import kinetree as kt
 from kinetree.motion.terms import JointLimits, ReactionLimit
 from kinetree.report.palette import LINE_COLORS
 from motion.problems import lifting, minimum_time, prismatic
+from support.refused import refused
 
 
 def of_kind(ax, gid):
@@ -92,7 +93,7 @@ def test_a_motion_that_was_not_found_is_drawn_too():
 
 
 def test_unknown_parts_are_named():
-    with pytest.raises(kt.errors.InputError, match="unknown part of a prediction 'torque'"):
+    with refused("part of a prediction", "torque"):
         kt.predict(minimum_time(segments=4)).plot("torque")
 
 

@@ -536,7 +536,7 @@ def test_simulations_over_rigid_ground_are_steps():
                 accepted.append((expected, str(error)))
     assert not accepted
     with pytest.raises(kt.KinetreeError, match="rigid contact"):
-        kt.simulation.Simulator(mechanism, ground=rigid).run(pose)
+        kt.simulation.simulate_batch(mechanism, [pose], ground=rigid)
 
 
 def _on_feet(mechanism, stepper):
@@ -601,3 +601,23 @@ def test_outputs_of_simulations_over_rigid_ground_are_where_they_are_asked_for()
     for settings, words in (({"times": [0.0, 0.0013]}, "multiples of the step"), ({"rtol": 1e-3}, "no rtol")):
         with pytest.raises(kt.KinetreeError, match=words):
             kt.simulate(robot, start, duration=0.1, ground=ground, **settings)
+
+
+def test_simulators_take_rigid_ground():
+    """The same motion and verdicts as `simulate`, and again from another state."""
+    robot, pose = kt.zoo.quadruped(), np.zeros(18)
+    pose[6:] = np.tile(np.radians([0, -30, 60]), 4)
+    pose[2] = 0.52
+    ground = level(0.8, contact="rigid")
+    law = {"controller": kt.control.PD(pose, kp=200.0, kd=10.0), "ground": ground, "times": 11}
+    simulator = kt.simulation.Simulator(robot, 0.5, **law)
+    found, whole = simulator.run(pose), kt.simulate(robot, pose, duration=0.5, **law)
+    assert np.array_equal(found.q, whole.q.values) and found.time == pytest.approx(whole.time.values)
+    audit = simulator.audit()
+    assert {name: check.sentence for name, check in audit.items()} == {
+        name: check.sentence for name, check in whole.audit.items()
+    }
+    pose[2] += 0.1
+    assert simulator.run(pose).q[0, 2] == pose[2] and "steps" in repr(simulator)
+    with pytest.raises(kt.KinetreeError, match="inside the ground"):
+        simulator.run(np.zeros(18))

@@ -289,3 +289,61 @@ def test_joints_that_move_no_inertia_are_named_unless_something_holds_them():
     turned.reset([0, 0, 0, 0.0, np.pi / 2, 0.0])
     turned.step()
     assert not turned.audit().failures
+
+
+def test_friction_that_was_set_is_saved_and_restored():
+    """A domain that was drawn for an episode comes back with it."""
+    build = kt.Builder("puck")
+    build.world.free("base").body("puck", kt.Inertia.sphere(1.0, 0.1)).contact("skin", at=(0, 0, -0.1))
+    puck = kt.Stepper(build.build(), batch=2, ground=level(0.5))
+    puck.reset([0, 0, 0.1, 0, 0, 0], [1.0, 0, 0, 0, 0, 0])
+    puck.set_friction([0.2, 1.0])
+    saved = puck.save()
+    puck.step(times=10)
+    expected = puck.save()
+    puck.set_friction(0.0)
+    puck.restore(saved)
+    puck.step(times=10)
+    assert np.array_equal(puck.save(), expected)
+    saved[1, -1] = -1.0
+    with pytest.raises(kt.errors.InputError, match="row 1"):
+        puck.restore(saved)
+
+
+def test_masses_may_differ_from_state_to_state():
+    """Each state moves as a mechanism with these masses does alone, derivatives included."""
+    quadruped, rng = kt.zoo.quadruped(), np.random.default_rng(6)
+    usual, pose = quadruped.tree.body_mass, np.zeros(18)
+    pose[6:] = np.tile(np.radians([0, -30, 60]), 4)
+    pose[2] = 0.53
+    masses = usual * rng.uniform(0.5, 2.0, (3, len(usual)))
+    options = {"ground": level(), "kp": 200.0, "kd": 10.0}
+    mixed = kt.Stepper(quadruped, batch=3, **options)
+    mixed.set_masses(masses)
+    mixed.set_masses(usual, where=[False, True, False])
+    masses[1] = usual
+    mixed.reset(pose)
+    mixed.step(times=100)
+    slopes = mixed.step_derivatives()
+    for k in range(3):
+        own = kt.Stepper(scaled(quadruped, masses[k] / usual), **options)
+        own.reset(pose)
+        own.step(times=100)
+        alone = own.step_derivatives()
+        assert mixed.q[k] == pytest.approx(own.q, abs=1e-9)
+        assert slopes.by_state[k] == pytest.approx(alone.by_state, abs=1e-6)
+    assert mixed.contact.force[2, :, 2].sum() == pytest.approx(masses[2].sum() * 9.81, rel=0.1)
+    with pytest.raises(kt.errors.InputError, match="mass of body 'trunk'"):
+        mixed.set_masses(0.0 * usual)
+
+
+def scaled(mechanism, factors):
+    """The mechanism with other masses."""
+    from dataclasses import replace
+
+    links = []
+    for link, factor in zip(mechanism.links, factors, strict=True):
+        inertia = link.body.inertia
+        heavier = kt.Inertia(inertia.mass * factor, inertia.center, inertia.moment * factor)
+        links.append(replace(link, body=replace(link.body, inertia=heavier)))
+    return replace(mechanism, links=tuple(links))

@@ -10,7 +10,7 @@ import kinetree as kt
 from kinetree.analysis.legged_stance import legged_stance
 from kinetree.control.whole_body.reference import point_motion
 from kinetree.formats.toml_file import mechanism_from_toml
-from kinetree.study.new_walker import walker_lines
+from kinetree.study.new_walker import walker_text
 from kinetree.tasks.checks import momentum_rate
 from kinetree.tasks.gaits.leap_problem import takeoff_rates
 from kinetree.tasks.gaits.leaping import gains
@@ -281,8 +281,9 @@ def test_a_foothold_ahead_of_a_moving_mass_leaves_no_velocity():
 
 def test_a_biped_hops_on_and_on_by_moved_footholds():
     """Six hops on the ground: six distances further, as high as predicted each time."""
-    lines = ['name = "biped"', *walker_lines("biped")]
-    found = kt.gaits.hop(mechanism_from_toml("\n".join(lines)), height=0.04, distance=0.1)
+    found = kt.gaits.hop(
+        mechanism_from_toml(f'name = "biped"\n{walker_text("biped")}'), height=0.04, distance=0.1
+    )
     assert found.passed, str(found)
     check = found.followed(6).audit["tracked"]
     assert check.passed and "6 hops" in check.sentence, str(check)
@@ -294,8 +295,7 @@ def test_a_biped_hops_on_and_on_by_moved_footholds():
 
 
 def test_a_biped_in_space_jumps_with_legs_that_mirror_each_other():
-    lines = ['name = "biped"', *walker_lines("biped")]
-    found = kt.gaits.jump(mechanism_from_toml("\n".join(lines)), height=0.05)
+    found = kt.gaits.jump(mechanism_from_toml(f'name = "biped"\n{walker_text("biped")}'), height=0.05)
     assert found.passed, str(found)
     q = found.to_result().q
     for joint, sign in (("hip.ry", 1.0), ("hip.rx", -1.0), ("knee", 1.0), ("ankle.rx", -1.0)):

@@ -11,7 +11,7 @@ from kinetree.analysis.legs import walking_axes
 from kinetree.analysis.moment_point import zero_moment_point
 from kinetree.errors import InputError, ModelError
 from kinetree.formats.toml_file import mechanism_from_toml
-from kinetree.study.new_walker import walker_lines
+from kinetree.study.new_walker import walker_text
 from kinetree.trajectories import GaitParameters, legged_gait
 from kinetree.trajectories.legs import standing_posture
 from support.reference import read
@@ -347,7 +347,7 @@ def test_refuses(call, error, reason):
 
 
 def of_template(kind):
-    return mechanism_from_toml("\n".join([f'name = "{kind}"', *walker_lines(kind)]))
+    return mechanism_from_toml(f'name = "{kind}"\n{walker_text(kind)}')
 
 
 def test_legs_with_names_of_their_own_are_found():

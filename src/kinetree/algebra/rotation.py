@@ -25,7 +25,7 @@ def unit_axis(axis: ArrayLike | str, what: str, error: ErrorKind = InputError) -
     if isinstance(axis, str):
         sign, letter = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis.removeprefix("+"))
         if letter.upper() not in AXES:
-            raise error(f"{what}: {unknown_name('axis', axis, ['x', 'y', 'z', '-x', '-y', '-z'])}")
+            raise error(unknown_name("axis", axis, ["x", "y", "z", "-x", "-y", "-z"]).after(f"{what}: "))
         return frozen(sign * AXES[letter.upper()])
     direction = vector(axis, 3, what, error)
     length = float(np.linalg.norm(direction))
@@ -38,7 +38,7 @@ def sequence_axes(sequence: str, choices: tuple[str, ...], what: str, error: Err
     """The sequence in capitals, checked against the choices."""
     name = str(sequence).upper()
     if name not in choices:
-        raise error(f"{what}: {unknown_name('axis sequence', sequence, choices)}")
+        raise error(unknown_name("axis sequence", sequence, choices).after(f"{what}: "))
     return name
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 
 ENDS = ("cubic", "natural")
 KINK = 1e-9  # relative jump of a slope that counts as one
@@ -105,7 +105,7 @@ class _Tabulated:
     def at(self, x: ArrayLike, order: int = 0) -> Array:
         """Its value, or its derivative of an order, (...) at x (...)."""
         if type(order) is not int or order < 0:
-            raise InputError(f"order must be an integer of at least 0, got {shown(order)}")
+            raise InputError(must_be("order", "an integer of at least 0", order))
         at = finite(numbers(x, "x"), "x")
         return np.asarray(self.table.at(at[..., None], order)[..., 0])
 
@@ -152,9 +152,7 @@ class CubicSpline(_Tabulated):
     def __post_init__(self) -> None:
         _check_points(self, "a cubic spline")
         if self.ends not in ENDS:
-            raise InputError(
-                f"ends of a cubic spline must be one of {', '.join(ENDS)}, got {shown(self.ends)}"
-            )
+            raise InputError(must_be("ends of a cubic spline", f"one of {', '.join(ENDS)}", self.ends))
 
     @cached_property
     def table(self) -> FunctionTable:
@@ -280,7 +278,7 @@ def kinks(function: SmoothFunction) -> Array:
 def _tuple(values: Any, what: str, least: int) -> tuple[float, ...]:
     array = finite(numbers(values, what), what)
     if array.ndim != 1 or len(array) < least:
-        raise InputError(f"{what} must be at least {least} number{'s' * (least > 1)}, got {shown(values)}")
+        raise InputError(must_be(what, f"at least {least} number{'s' * (least > 1)}", values))
     return tuple(array.tolist())
 
 
@@ -298,7 +296,7 @@ def _check_points(function: Any, what: str) -> None:
 
 def _check_function(function: Any, what: str) -> None:
     if not isinstance(function, SmoothFunction):
-        raise InputError(f"{what} must be a smooth function such as CubicSpline(x, y), got {shown(function)}")
+        raise InputError(must_be(what, "a smooth function such as CubicSpline(x, y)", function))
 
 
 def _sixths(x: Array, y: Array, ends: str) -> Array:

@@ -19,7 +19,7 @@ from kinetree.dynamics.muscles.hill import (
     metabolic_rates,
 )
 from kinetree.dynamics.muscles.paths import axis_wrenches
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import Wrench
 
@@ -47,7 +47,7 @@ def activations(mechanism: Mechanism, values: Activations, what: str = "activati
     if wrong.any():
         place = tuple(int(k) for k in np.argwhere(wrong)[0])
         name = names[place[-1]]
-        raise InputError(f"{what} of muscle '{name}' must be between 0 and 1, got {array[place]:g}")
+        raise InputError(must_be(f"{what} of muscle '{name}'", "between 0 and 1", array[place], "g"))
     return array
 
 

@@ -14,7 +14,7 @@ from kinetree.analysis.muscles import geometry
 from kinetree.dynamics.checks import given
 from kinetree.dynamics.muscles.hill import hill_tables
 from kinetree.dynamics.muscles.sharing import LEAST_ARM, active_forces, shared
-from kinetree.errors import InputError, listed, shown, texts, unknown_name
+from kinetree.errors import InputError, listed, must_be, shown, texts, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.other_names import checks_keywords
 
@@ -122,7 +122,7 @@ def share(
             )
     power = number(exponent, "exponent")
     if power <= 1.0:
-        raise InputError(f"exponent must be above 1, got {power:g}")
+        raise InputError(must_be("exponent", "above 1", power, "g"))
     chosen = _chosen(mechanism, found.slope, joints)
     columns = [mechanism.joint_index(name) for name in chosen]
     tables = hill_tables(mechanism)
@@ -169,13 +169,13 @@ def _values(values: Values, names: Sequence[str], what: str, kind: str) -> Array
     if isinstance(values, Mapping):
         for name in values:
             if name not in names:
-                raise InputError(f"{what}: {unknown_name(kind, name, names)}")
+                raise InputError(unknown_name(kind, name, names).after(f"{what}: "))
         array = np.array([number(values.get(name, 1.0), f"{what} of {kind} '{name}'") for name in names])
     else:
         array = np.full(len(names), number(values, what))
     if array.size and array.min() <= 0.0:
         k = int(array.argmin())
-        raise InputError(f"{what} of {kind} '{names[k]}' must be > 0, got {array[k]:g}")
+        raise InputError(must_be(f"{what} of {kind} '{names[k]}'", "> 0", array[k], "g"))
     return array
 
 

@@ -22,7 +22,7 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.capture.motion import low_passed, spline_motion
 from kinetree.capture.trial import GroundForce
 from kinetree.errors import FileError, InputError, listed, unknown_name
-from kinetree.formats.regular_file import PathLike, checked_path, read_text
+from kinetree.formats.regular_file import PathLike, checked_path
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
@@ -55,8 +55,6 @@ def read_motion(path: PathLike, mechanism: Mechanism) -> tuple[Array, Array]:
     expect_mechanism(mechanism)
     place = checked_path(path)
     table = read_opensim(place)
-    words = " ".join(read_text(place).lower().split("endheader")[0].split())
-    degrees = table.degrees or "angles are in degrees" in words
     columns = {name.rsplit("/value", 1)[0].rsplit("/", 1)[-1]: x for name, x in table.columns.items()}
     missing = [name for name in mechanism.joint_names if "_".join(name.split()) not in columns]
     if missing:
@@ -66,7 +64,7 @@ def read_motion(path: PathLike, mechanism: Mechanism) -> tuple[Array, Array]:
         )
     turns = mechanism.tree.turns[independent_axes(mechanism)]
     q = np.stack([columns["_".join(name.split())] for name in mechanism.joint_names], axis=1)
-    return table.time, np.where(turns & degrees, np.radians(q), q)
+    return table.time, np.where(turns & table.degrees, np.radians(q), q)
 
 
 def dynamics(
@@ -182,7 +180,7 @@ def assigned(
     found = [x for x in forces if x.body is not None]
     if not open_ones:
         return found
-    names = _feet(mechanism, feet)
+    names = foot_bodies(mechanism, feet)
     poses = forward_kinematics(mechanism, q)
     sums = {name: [np.zeros((len(time), 3)) for _ in range(3)] for name in names}
     for force in open_ones:
@@ -223,7 +221,8 @@ def _runs(flags: Array) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
-def _feet(mechanism: Mechanism, given: Sequence[str] | None) -> list[str]:
+def foot_bodies(mechanism: Mechanism, given: Sequence[str] | None) -> list[str]:
+    """The bodies that the ground pushes on: those given, or those that are called so."""
     if given is not None:
         for name in given:
             if name not in mechanism.body_names:

@@ -22,7 +22,15 @@ AXES = "xyz"
 
 
 def read_forces(path: PathLike) -> tuple[GroundForce, ...]:
-    """Forces of a table, or of a file of external loads, which says on which bodies they act."""
+    r"""Forces of a table, or of a file of external loads, which says on which bodies they act.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "grf.mot")
+    >>> names = " ".join(f"plate_force_{x}{axis}" for x in "vp" for axis in "xyz")
+    >>> count = file.write_text(f"grf\nendheader\ntime {names}\n0 1 700 2 0.1 0 0.3\n")
+    >>> read_forces(file)[0].force.tolist()
+    [[1.0, 700.0, 2.0]]
+    """
     place = checked_path(path)
     if place.suffix.lower() == ".xml":
         return _external(place)

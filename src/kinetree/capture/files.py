@@ -37,7 +37,14 @@ def read_trial(path: PathLike, forces: PathLike | None = None) -> Trial:
 
 
 def write_trial(trial: Trial, path: PathLike, units: str = "mm", force: bool = False) -> None:
-    """Write a trial to a .trc or .c3d file, in the ``units`` mm or m; ``force`` replaces an existing file."""
+    """Write a trial to a .trc or .c3d file, in the ``units`` mm or m; ``force`` replaces an existing file.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "still.trc")
+    >>> write_trial(Trial(("toe",), [0.0, 0.01], [[[0.1, 0.2, 0.3]]] * 2), file, units="m")
+    >>> read_trial(file).units
+    'm'
+    """
     place = checked_path(path)
     if units not in LENGTHS:
         raise InputError(unknown_name("unit of length", units, LENGTHS))

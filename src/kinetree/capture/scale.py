@@ -422,8 +422,15 @@ def _document(path: PathLike) -> Element:
 
 
 def read_measurements(path: PathLike) -> list[Measurement]:
-    """Measurements of a file of OpenSim's measurement set or scale tool; those that are not applied left
-    out.
+    """Measurements of a file of OpenSim's measurement set or scale tool; those that are not applied left out.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "set.xml")
+    >>> pair = "<MarkerPair><markers>HIP KNEE</markers></MarkerPair>"
+    >>> body = "<BodyScale name='femur_r'><axes>X Y Z</axes></BodyScale>"
+    >>> count = file.write_text(f"<M><Measurement name='thigh'>{pair}{body}</Measurement></M>")
+    >>> read_measurements(file)[0].bodies
+    (('femur_r', 'XYZ'),)
     """
     found = []
     for element in every(_document(path), "Measurement"):
@@ -439,7 +446,15 @@ def read_measurements(path: PathLike) -> list[Measurement]:
 
 
 def read_markers(path: PathLike) -> list[Marker]:
-    """Markers of a file of OpenSim's marker set."""
+    """Markers of a file of OpenSim's marker set.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "markers.xml")
+    >>> inside = "<body>femur_r</body><location>0 -0.4 0.05</location>"
+    >>> count = file.write_text(f"<M><Marker name='KNEE'>{inside}</Marker></M>")
+    >>> read_markers(file)[0].position
+    (0.0, -0.4, 0.05)
+    """
     found = []
     for element in every(_document(path), "Marker"):
         x, y, z = properties(element, "location", 3).tolist()

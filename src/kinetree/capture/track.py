@@ -185,7 +185,15 @@ def chosen_markers(mechanism: Mechanism, names: Sequence[str]) -> list[Marker]:
 
 
 def read_weights(path: PathLike) -> dict[str, float]:
-    """Weights of markers from a file of OpenSim's inverse kinematics tasks; zero where one is not applied."""
+    """Weights of markers from a file of OpenSim's inverse kinematics tasks; zero where one is not applied.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "tasks.xml")
+    >>> task = "<IKMarkerTask name='KNEE'><apply>true</apply><weight>5</weight></IKMarkerTask>"
+    >>> count = file.write_text(f"<T>{task}</T>")
+    >>> read_weights(file)
+    {'KNEE': 5.0}
+    """
     place = checked_path(path)
     root = parse_xml(file_content(place), str(place), PassedOver(str(place)))
     found = {

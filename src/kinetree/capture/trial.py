@@ -26,6 +26,9 @@ class GroundForce:
 
     ``time`` (n,) s; ``force`` (n, 3) N, which acts at ``point`` (n, 3) m, and ``moment`` (n, 3) N m about
     that point. ``body`` is the body that it acts on, where a file says so.
+
+    >>> GroundForce("plate", [0.0], [[0, 700, 0]], [[0.1, 0, 0.2]], [[0, 3, 0]], "calcn_r").body
+    'calcn_r'
     """
 
     name: str

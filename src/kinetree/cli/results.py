@@ -17,10 +17,12 @@ from kinetree.cli.names import (
     complete_result,
     complete_variable,
 )
+from kinetree.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kinetree.result.result import Result
     from kinetree.study.difference import Difference
 
 ResultFile = Annotated[
@@ -104,7 +106,12 @@ def plot(
 @app.command()
 def compare(
     first: Annotated[
-        Path, typer.Argument(help="A result (.nc).", metavar="FIRST", autocompletion=complete_result)
+        Path,
+        typer.Argument(
+            help="A result (.nc), or a .mot or .sto file of OpenSim.",
+            metavar="FIRST",
+            autocompletion=complete_result,
+        ),
     ],
     second: Annotated[
         Path, typer.Argument(help="Another one.", metavar="SECOND", autocompletion=complete_result)
@@ -128,7 +135,9 @@ def compare(
 ) -> None:
     """Show how two results differ: a table, a picture or a page.
 
-    Example: kinetree compare one.nc other.nc --report both.html
+    A table of OpenSim, motion or generalized forces, is compared with a result of the same model.
+
+    Example: kinetree compare one.nc other.nc --report both.html; kinetree compare lab.nc ik.mot
     """
     from kinetree.report.html.page import check_report
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
@@ -145,7 +154,7 @@ def compare(
     from kinetree.report.result_plot import plot_comparison
     from kinetree.study.difference import difference_notes, difference_rows
 
-    a, b = read_result(first), read_result(second)
+    a, b = _pair(first, second)
     rows = difference_rows(a, b, variable)
     labels = (first.stem, second.stem)
     pages = [x for x in (output if page else None, report) if x is not None]
@@ -165,6 +174,20 @@ def compare(
             say(f"note: {note}")
         for path in filter(None, (output, report)):
             say(f"Wrote {path}")
+
+
+def _pair(first: Path, second: Path) -> tuple[Result, Result]:
+    """Two results, of which one may be a table of OpenSim: then it is of the other's mechanism."""
+    from kinetree.capture.table_result import TABLES, table_result
+
+    tables = [path.suffix.lower() in TABLES for path in (first, second)]
+    if all(tables):
+        raise InputError(f"{first} and {second} are tables of OpenSim; one of both must be a result (.nc)")
+    if tables[0]:
+        b = read_result(second)
+        return table_result(first, b.mechanism), b
+    a = read_result(first)
+    return a, table_result(second, a.mechanism) if tables[1] else read_result(second)
 
 
 def _difference_table(rows: Sequence[Difference]) -> Table:

@@ -36,7 +36,8 @@ class ActionOutcome:
 class Episodes:
     """``count`` episodes of a task, each with its own time.
 
-    ``friction`` = (low, high) draws a factor of friction for each episode. ``record`` are the numbers of
+    ``friction`` = (low, high) draws a factor of friction for each episode, ``masses`` = (low, high) a factor
+    for the mass of every body. ``record`` are the numbers of
     episodes that are kept, for :meth:`recorded`.
     """
 
@@ -46,6 +47,7 @@ class Episodes:
         count: int,
         *,
         friction: tuple[float, float] | None = None,
+        masses: tuple[float, float] | None = None,
         record: tuple[int, ...] = (),
         threads: int | None = None,
     ) -> None:
@@ -62,7 +64,9 @@ class Episodes:
         labels = [sense.names(self.robot) for sense in task.observe]
         self.names = tuple(name for names in labels for name in names)
         self._sizes = [len(names) for names in labels]
-        self.friction = _checked_range(friction)
+        self.friction, self.masses = _checked_range(friction, "friction"), _checked_range(masses, "masses")
+        if self.masses is not None and self.masses[0] <= 0.0:
+            raise InputError(must_be("masses", "two factors above 0", masses))
         self.random = np.random.default_rng()
         self.goal = np.zeros((count, 0))
         self.actions_done = np.zeros(count, dtype=np.int64)
@@ -93,6 +97,11 @@ class Episodes:
         if not len(rows):
             return
         task = self.task
+        if self.masses is not None:
+            usual = task.mechanism.tree.body_mass
+            self.stepper.set_masses(
+                usual * self.random.uniform(*self.masses, (self.count, len(usual))), where
+            )
         try:
             self.stepper.reset_mechanism(*self._drawn(rows), where)
         except InputError:  # some are inside the ground: each by itself
@@ -272,11 +281,11 @@ class Episodes:
         )
 
 
-def _checked_range(friction: Any) -> tuple[float, float] | None:
-    """The least and the largest factor of friction."""
-    if friction is None:
+def _checked_range(given: Any, what: str) -> tuple[float, float] | None:
+    """The least and the largest factor."""
+    if given is None:
         return None
-    ends = numbers(friction, "friction")
+    ends = numbers(given, what)
     if ends.shape != (2,) or not 0.0 <= ends[0] <= ends[1] < np.inf:
-        raise InputError(must_be("friction", "two factors, 0 <= low <= high", friction))
+        raise InputError(must_be(what, "two factors, 0 <= low <= high", given))
     return float(ends[0]), float(ends[1])

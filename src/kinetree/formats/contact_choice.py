@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, listed, must_be, unknown_name
 from kinetree.model.contact_point import ContactPoint
 
 Contacts = bool | Iterable[str] | None
@@ -31,11 +31,11 @@ class ContactChoice:
         if contacts is None or isinstance(contacts, bool):
             return cls(contacts)
         if isinstance(contacts, str | bytes) or not isinstance(contacts, Iterable):
-            raise InputError(f"contacts must be True, False or names of bodies, got {shown(contacts)}")
+            raise InputError(must_be("contacts", "True, False or names of bodies", contacts))
         names = tuple(contacts)
         for name in names:
             if not isinstance(name, str):
-                raise InputError(f"contacts must be True, False or names of bodies, got {shown(name)}")
+                raise InputError(must_be("contacts", "True, False or names of bodies", name))
         return cls(names)
 
     def wants(self, body: str, usual: bool) -> bool:
@@ -48,7 +48,7 @@ class ContactChoice:
         """Refuse names that no body has."""
         for name in self.given if isinstance(self.given, tuple) else ():
             if name not in bodies:
-                raise InputError(f"contacts: {unknown_name('body', name, bodies)}")
+                raise InputError(unknown_name("body", name, bodies).after("contacts: "))
 
     def check_found(self, points: Iterable[ContactPoint]) -> None:
         """Refuse names of bodies that have nothing to touch with."""

@@ -68,7 +68,7 @@ def mechanism_from_dh_csv(
 def _check_header(header: list[str], where: str) -> None:
     for column in header:
         if column not in COLUMNS:
-            raise FileError(f"{where}: {unknown_name('column', column, COLUMNS)}")
+            raise FileError(unknown_name("column", column, COLUMNS).after(f"{where}: "))
         if header.count(column) > 1 or (f"{column}_deg" in header):
             raise FileError(f"{where}: the column '{column}' is given twice")
 

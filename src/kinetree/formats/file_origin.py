@@ -218,7 +218,7 @@ def _unknown_key(place: Place, model: type[BaseModel]) -> str:
     shown = key if key.isprintable() else repr(key)
     owner = _model_at(model, place[:-1])
     keys = list(owner.model_fields)
-    said = f"{dotted(place)}: {unknown_name('key', shown, keys)}"
+    said = unknown_name("key", shown, keys).after(f"{dotted(place)}: ")
     elsewhere = getattr(owner, "elsewhere", {})
     if key in elsewhere:
         return f"{said} Its key is {elsewhere[key]}."

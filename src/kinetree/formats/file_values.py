@@ -88,7 +88,7 @@ def as_axis(value: object) -> str | list[float]:
     """An axis by name or as a direction."""
     if isinstance(value, str):
         if value.lower().removeprefix("+") not in AXIS_NAMES:
-            raise ValueError(f"must be a direction: {unknown_name('axis', value, AXIS_NAMES)}")
+            raise ValueError(unknown_name("axis", value, AXIS_NAMES).after("must be a direction: "))
         return value
     if _items(value) is None:
         raise ValueError(f'must be an axis such as "y" or 3 numbers, got {reprlib.repr(value)}')

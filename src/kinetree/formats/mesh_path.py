@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from kinetree.errors import FileError, InputError, shown
+from kinetree.errors import FileError, InputError, must_be
 from kinetree.formats.held_inside import is_held_inside
 from kinetree.formats.passed_over import NOT_FOUND, PassedOver
 from kinetree.formats.regular_file import file_content
@@ -219,9 +219,7 @@ def _packages(given: Packages | None) -> dict[str, Path]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise InputError(
-            f"packages must be a dict from the name of a package to its folder, got {shown(given)}"
-        )
+        raise InputError(must_be("packages", "a dict from the name of a package to its folder", given))
     return {str(name): _folder(folder) for name, folder in given.items()}
 
 

@@ -24,7 +24,7 @@ from kinetree.errors import (
     ModelError,
     cut,
     listed,
-    shown,
+    must_be,
 )
 from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder
@@ -117,7 +117,7 @@ def load_mjcf(
     """
     mujoco, choice = _mujoco(), ContactChoice.of(contacts)
     if not isinstance(path, str | os.PathLike):
-        raise FileError(f"the path of a file must be a text or a Path, got {shown(path)}")
+        raise FileError(must_be("the path of a file", "a text or a Path", path))
     file = Path(path)
     inside = MeshFolder.around(file, folder)
     region = _Region(inside, 0 if strict or folder is not None else HIGHEST)
@@ -146,7 +146,7 @@ def mechanism_from_mjcf(
     A text has no folder, so it may not refer to files.
     """
     if not isinstance(text, str):
-        raise InputError(f"an MJCF text must be a text, got {type(text).__name__}")
+        raise InputError(must_be("an MJCF text", "a text", type(text).__name__, ""))
     mujoco = _mujoco()
     passed = PassedOver(source, strict)
     elements = list(_with_descendants(parse_xml(text, source, passed)))

@@ -124,6 +124,8 @@ class _Writer:
         fast = [x.joint.name for x in self.mechanism.links if np.isfinite(x.joint.velocity_limit).any()]
         if fast:
             self.lost["velocity limits of joints"] = fast
+        if self.mechanism.markers:
+            self.lost["markers"] = [marker.name for marker in self.mechanism.markers]
         if self.lost:
             lines = "\n".join(f"  - {what} ({listed(names, 6)})" for what, names in self.lost.items())
             warnings.warn(
@@ -325,7 +327,8 @@ class _Writer:
         """Whether a body is nothing but a length that follows joints, with a spring, friction or limits."""
         empty = link.body.inertia.is_zero and not link.body.shapes and link.body.name not in self.named
         alone = empty and not self.children.get(link.body.name)
-        return bool(alone and link.joint.is_slide and link.joint.mimic and not link.joint.mimic.higher)
+        mimic = link.joint.mimic
+        return bool(alone and link.joint.is_slide and mimic and mimic.law is None)
 
     def _tendon(self, tendon: Element, joint: Joint) -> None:
         """A length that follows joints as a fixed tendon; its constant goes to rest and limits."""
@@ -366,7 +369,11 @@ class _Writer:
                 constant = spaced([mimic.offset, 0.0, 0.0, 0.0, 0.0])
                 SubElement(equality, "tendon", tendon1=name, polycoef=constant)
             elif mimic is not None and link not in self.tendons:
-                numbers = spaced([*mimic.coefficients, *([0.0] * (3 - len(mimic.higher)))])
+                terms = mimic.coefficients
+                if mimic.function is not None:
+                    terms = (float(mimic.at(0.0)), float(mimic.slope(0.0)))
+                    self._lose("functions of mimics, written as tangents at zero", link.joint.name)
+                numbers = spaced([*terms, *([0.0] * (5 - len(terms)))])
                 names = {"joint1": link.joint.dof_names[0], "joint2": mimic.joint}
                 SubElement(equality, "joint", {**names, "polycoef": numbers})
         for loop in self.mechanism.loops:

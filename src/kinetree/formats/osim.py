@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import FileError, InputError, ModelError, shown
+from kinetree.errors import FileError, InputError, ModelError, must_be
 from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.osim_document import (
@@ -69,7 +69,7 @@ def load_osim(
     warning; ``strict`` refuses it.
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"the path of an OpenSim file must be a text or a path, got {shown(path)}")
+        raise InputError(must_be("the path of an OpenSim file", "a text or a path", path))
     file = Path(path)
     passed = PassedOver(str(path), strict)
     mechanism = read_osim(file, folder, ContactChoice.of(contacts), passed)

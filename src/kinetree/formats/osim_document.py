@@ -169,7 +169,7 @@ class Frames:
         if name == GROUND:
             return WORLD
         if name not in self.bodies:
-            raise FileError(f"{owner.place}: {unknown_name('body', name, [GROUND, *self.bodies])}")
+            raise FileError(unknown_name("body", name, [GROUND, *self.bodies]).after(f"{owner.place}: "))
         return name
 
 
@@ -203,7 +203,7 @@ def function_of(element: Element) -> SmoothFunction:
             return kind(tuple(x), tuple(y))
         except ValueError as reason:
             raise FileError(f"{element.place}: {reason}") from None
-    raise FileError(f"{element.place}: {unknown_name('class of function', tag, FUNCTIONS)}")
+    raise FileError(unknown_name("class of function", tag, FUNCTIONS).after(f"{element.place}: "))
 
 
 def inner_function(element: Element, *tags: str) -> SmoothFunction | None:

@@ -198,7 +198,7 @@ def _custom(element: Element, coordinates: tuple[Coordinate, ...]) -> list[Axis]
             raise FileError(f"{row.place}: a function of a coordinate is missing")
         for name in names:
             if name not in known:
-                raise FileError(f"{row.place}: {unknown_name('coordinate of the joint', name, known)}")
+                raise FileError(unknown_name("coordinate of the joint", name, known).after(f"{row.place}: "))
         direction = numbers(row, "axis", 3)
         length = float(np.linalg.norm(direction))
         if length == 0.0:

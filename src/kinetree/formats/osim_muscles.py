@@ -213,7 +213,7 @@ class _OfMuscle:
 
     def _coordinate(self, name: str, element: Element) -> str:
         if name not in self.joints:
-            raise FileError(f"{element.place}: {unknown_name('coordinate', name, sorted(self.joints))}")
+            raise FileError(unknown_name("coordinate", name, sorted(self.joints)).after(f"{element.place}: "))
         return name
 
     def _uses(self) -> list[PathWrap]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import FileError, listed
+from kinetree.errors import FileError, listed, must_be
 from kinetree.formats.matlab_values import Unread, matlab_values
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.regular_file import read_text
@@ -115,14 +115,14 @@ class _Rows:
         """Integers of a name."""
         found = self.given(name)
         if (found != np.round(found)).any():
-            raise FileError(f"{self.path}: {name} must be integers, got {found.tolist()}")
+            raise FileError(must_be(f"{self.path}: {name}", "integers", found.tolist()))
         return [int(x) for x in found]
 
     def gravity(self) -> Array:
         """Gravitational acceleration (3,)."""
         found = self.given("g")
         if len(found) != 3:
-            raise FileError(f"{self.path}: g must be three numbers (m/s^2), got {found.tolist()}")
+            raise FileError(must_be(f"{self.path}: g", "three numbers (m/s^2)", found.tolist()))
         return found
 
     def variables(self) -> list[int]:
@@ -146,7 +146,9 @@ class _Rows:
         rows = []
         for k, (parent, n) in enumerate(zip(self.parents, self.variables(), strict=True)):
             if not 0 <= parent <= k:
-                raise FileError(f"{self.path}: bt: the parent of link {k + 1} must be 0 to {k}, got {parent}")
+                raise FileError(
+                    must_be(f"{self.path}: bt: the parent of link {k + 1}", f"0 to {k}", parent, "")
+                )
             numbers = {"alpha": alpha[k], "a": a[k], "b": b[k], "mass": mass[k]}
             rows.append(
                 {

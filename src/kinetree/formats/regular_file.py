@@ -9,7 +9,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from kinetree.errors import FileError, cut, shown
+from kinetree.errors import FileError, cut, must_be, shown
 
 PathLike = str | os.PathLike[str]
 LARGEST_FILE = 50_000_000  # bytes
@@ -19,7 +19,7 @@ _HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) |
 def checked_path(path: PathLike) -> Path:
     """The path of a file, if it can be one."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise FileError(f"the path of a file must be a text or a Path, got {shown(path)}")
+        raise FileError(must_be("the path of a file", "a text or a Path", path))
     if not os.fspath(path) or "\0" in os.fspath(path):
         raise FileError(f"{shown(os.fspath(path))} is not a file path")
     check_name(Path(path))

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.placement import Placement
-from kinetree.errors import InputError, ModelError, shown, unknown_name
+from kinetree.errors import InputError, ModelError, must_be, unknown_name
 from kinetree.formats import urdf_elements
 from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder, Packages
@@ -79,7 +79,7 @@ def load_sdf(
     inside the file's folder, or inside ``folder``, or in a model or package that is known.
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"the path of an SDF file must be a text or a path, got {shown(path)}")
+        raise InputError(must_be("the path of an SDF file", "a text or a path", path))
     file = Path(path)
     options = SdfOptions(allow_unphysical, floating_base, root, strict, ContactChoice.of(contacts))
     passed = PassedOver(str(path), strict)

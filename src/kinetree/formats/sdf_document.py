@@ -273,7 +273,7 @@ class Documents:
         names = moving or list(models)
         if wanted is not None:
             if wanted not in models:
-                raise InputError(f"{place.place}: root: {unknown_name('model', wanted, models)}")
+                raise InputError(unknown_name("model", wanted, models).after(f"{place.place}: root: "))
             names = [wanted]
         elif len(names) > 1:
             whole = f", or root='{place.attributes.get('name')}' for all of them" * (place.tag == WORLD)

@@ -210,7 +210,7 @@ def joint_type(element: Element) -> str:
     """The type attribute of a <joint>, checked."""
     kind = element.text("type")
     if kind not in (*TYPES, "gearbox"):
-        raise ModelError(f"{element.place}: {unknown_name('joint type', kind, (*TYPES, 'gearbox'))}")
+        raise ModelError(unknown_name("joint type", kind, (*TYPES, "gearbox")).after(f"{element.place}: "))
     return kind
 
 

@@ -146,7 +146,7 @@ class Scope:
         first, _, rest = name.partition(DELIMITER)
         if first not in self.models:
             known = [*self.parts, *self.models, *(x for scope in self.merged for x in scope.parts), WORLD]
-            raise ModelError(f"{asking.place}: {unknown_name('frame', name, known)}")
+            raise ModelError(unknown_name("frame", name, known).after(f"{asking.place}: "))
         return self.models[first], rest or MODEL
 
     # ---- links ----------------------------------------------------------------------------------------

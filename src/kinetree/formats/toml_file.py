@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from kinetree.algebra.arrays import frozen
-from kinetree.errors import FileError, ModelError, shown
+from kinetree.errors import FileError, ModelError, must_be
 from kinetree.formats.file_origin import Origin, zoo_alone
 from kinetree.formats.schema import DhTable, GraphTable, MechanismTable, is_graph
 from kinetree.formats.toml_parts import (
@@ -62,14 +62,14 @@ def mechanism_from_toml(
     Mechanism('pendulum', 1 body, 1 degree of freedom)
     """
     if not isinstance(text, str):
-        raise FileError(f"{source}: a mechanism file must be text, got {type(text).__name__}")
+        raise FileError(must_be(f"{source}: a mechanism file", "text", type(text).__name__, ""))
     return mechanism_of(Origin.of_text(text.removeprefix("\ufeff"), source, included))
 
 
 def mechanism_from_table(table: Mapping[str, Any], source: str = "table") -> Mechanism:
     """The mechanism that an already parsed table describes, e.g. one inside a larger file."""
     if not isinstance(table, Mapping):
-        raise FileError(f"{source}: a mechanism must be a table of keys, got {shown(table)}")
+        raise FileError(must_be(f"{source}: a mechanism", "a table of keys", table))
     return mechanism_of(Origin(source, table))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kinetree.errors import FileError, InputError, ModelError, listed, shown, unknown_name
+from kinetree.errors import FileError, InputError, ModelError, listed, must_be, unknown_name
 from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.drake_parts import rotors, take_joints
 from kinetree.formats.mesh_path import MeshFolder, Packages
@@ -85,7 +85,7 @@ def load_urdf(
     both. xacro macros are expanded; ``arguments`` are the values of their ``$(arg name)``.
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"the path of a URDF file must be a text or a path, got {shown(path)}")
+        raise InputError(must_be("the path of a URDF file", "a text or a path", path))
     file = Path(path)
     texts = checked_arguments(arguments or {})
     options = UrdfOptions(allow_unphysical, floating_base, root, strict, ContactChoice.of(contacts), texts)
@@ -235,7 +235,7 @@ def carriers_of(links: Named, joints: Named, named: int = 0, passed: PassedOver 
         for role, link in (("parent", parent), ("child", child)):
             if link in links:
                 continue
-            message = f"{joint.needed(role).place}: {unknown_name('link', link, links, named)}"
+            message = unknown_name("link", link, links, named).after(f"{joint.needed(role).place}: ")
             if link != WORLD or role != "parent":
                 raise ModelError(message)
             if passed is not None:
@@ -260,7 +260,7 @@ def _root(robot: Element, links: Named, carriers: Named, wanted: str | None) -> 
     roots += [WORLD] if on_world and WORLD not in links else []
     if wanted is not None:
         if wanted not in links:
-            raise InputError(f"{robot.place}: root: {unknown_name('link', wanted, links)}")
+            raise InputError(unknown_name("link", wanted, links).after(f"{robot.place}: root: "))
         return wanted
     if len(roots) > 1:
         raise ModelError(
@@ -342,7 +342,7 @@ def _mimics(joints: Named, passed: PassedOver) -> dict[str, Mimic]:
 def _mimic_fault(name: str, mimic: Mimic, joints: Named) -> str:
     """Why a joint cannot mimic another, or nothing."""
     if mimic.joint not in joints:
-        return f"mimic: {unknown_name('joint', mimic.joint, joints)}"
+        return unknown_name("joint", mimic.joint, joints).after("mimic: ")
     if joint_type(joints[name]) not in ONE_AXIS_TYPES:
         return f"only one-DOF joints can mimic; it is {joint_type(joints[name])}"
     if joint_type(joints[mimic.joint]) not in ONE_AXIS_TYPES:

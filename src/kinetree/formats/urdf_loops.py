@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import FileError, ModelError, listed, shown, unknown_name
+from kinetree.errors import FileError, ModelError, listed, must_be, unknown_name
 from kinetree.formats.passed_over import ALL_DRIVEN, ALSO_READ, PassedOver
 from kinetree.formats.regular_file import read_text
 from kinetree.formats.urdf_elements import cut_joint, placement
@@ -90,7 +90,7 @@ def _end(element: Element, role: str, mechanism: Mechanism) -> tuple[str, Placem
     if name == WORLD and name not in mechanism.body_names:
         return WORLD, placement(side)
     if name not in mechanism.body_names:
-        raise ModelError(f"{side.place}: {unknown_name('link', name, mechanism.body_names)}")
+        raise ModelError(unknown_name("link", name, mechanism.body_names).after(f"{side.place}: "))
     return name, placement(side)
 
 
@@ -169,7 +169,7 @@ def _read(path: Path) -> Companion | None:
     pairs = _listed(path, content, "closed_loop") or []
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, str) for x in pair)):
-            raise FileError(f"{path}: closed_loop must be pairs of names of links, got {shown(pair)}")
+            raise FileError(must_be(f"{path}: closed_loop", "pairs of names of links", pair))
     kinds = _listed(path, content, "type") or ["6D"] * len(pairs)
     if len(kinds) != len(pairs):
         raise FileError(f"{path}: closed_loop has {len(pairs)} pairs and type {len(kinds)} entries")
@@ -179,7 +179,7 @@ def _read(path: Path) -> Companion | None:
     motors = content.get("name_mot")
     motors = [motors] if isinstance(motors, str) else motors
     if motors is not None and not (isinstance(motors, list) and all(isinstance(x, str) for x in motors)):
-        raise FileError(f"{path}: name_mot must be names of joints or parts of them, got {shown(motors)}")
+        raise FileError(must_be(f"{path}: name_mot", "names of joints or parts of them", motors))
     return Companion(
         str(path),
         [(a, b) for a, b in pairs],
@@ -195,13 +195,13 @@ def _read(path: Path) -> Companion | None:
 def _listed(path: Path, content: dict[str, Any], key: str) -> list[Any] | None:
     value = content.get(key)
     if value is not None and not isinstance(value, list):
-        raise FileError(f"{path}: {key} must be a list, got {shown(value)}")
+        raise FileError(must_be(f"{path}: {key}", "a list", value))
     return value
 
 
 def _chosen(path: Path, key: str, value: str, choices: Mapping[str, Entry]) -> Entry:
     if value not in choices:
-        raise FileError(f"{path}: {key}: {unknown_name('entry', value, choices)}")
+        raise FileError(unknown_name("entry", value, choices).after(f"{path}: {key}: "))
     return choices[value]
 
 
@@ -210,7 +210,7 @@ def with_companion(mechanism: Mechanism, companion: Companion, passed: PassedOve
     known = {link.joint.name: link for link in mechanism.links}
     for name in companion.replaced:
         if name not in known:
-            raise ModelError(f"{companion.source}: joint_name: {unknown_name('joint', name, known)}")
+            raise ModelError(unknown_name("joint", name, known).after(f"{companion.source}: joint_name: "))
     links = tuple(_as_told(link, companion) for link in mechanism.links)
     loops = []
     for (a, b), kind in zip(companion.pairs, companion.kinds, strict=True):
@@ -218,7 +218,9 @@ def with_companion(mechanism: Mechanism, companion: Companion, passed: PassedOve
             if name not in mechanism.body_names and name not in known:
                 known_frames = (*mechanism.body_names, *known)
                 raise ModelError(
-                    f"{companion.source}: closed_loop: {unknown_name('link or joint', name, known_frames)}"
+                    unknown_name("link or joint", name, known_frames).after(
+                        f"{companion.source}: closed_loop: "
+                    )
                 )
         first, second = (x if x in mechanism.body_names else known[x].body.name for x in (a, b))
         loops.append(Loop(Joint.of_kind(f"{a}_{b}", kind, cut=True), first, second))

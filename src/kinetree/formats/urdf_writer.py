@@ -82,6 +82,10 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         if mechanism.loops
         else [joint.name for joint in joints if not all(joint.driven)],
         "higher powers of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.higher],
+        "functions of mimics, written as tangents at zero": [
+            x.name for x in joints if x.mimic is not None and x.mimic.function is not None
+        ],
+        "markers": [marker.name for marker in mechanism.markers],
         "further joints of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.others],
         "direction-dependent friction, written as its mean": [x.name for x in joints if friction_differs(x)],
         "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],
@@ -219,8 +223,8 @@ def _write_axis(element: Element, joint: Joint, k: int) -> None:
             element,
             "mimic",
             joint=mimic.joint,
-            multiplier=written(mimic.multiplier),
-            offset=written(mimic.offset),
+            multiplier=written(float(mimic.slope(0.0))),
+            offset=written(float(mimic.at(0.0))),
         )
 
 

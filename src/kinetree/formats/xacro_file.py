@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kinetree.errors import FileError, InputError, cut, listed, shown, unknown_name
+from kinetree.errors import FileError, InputError, cut, listed, must_be, shown, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.regular_file import check_readable, file_content
@@ -67,13 +67,11 @@ def has_macros(robot: Element, file: Path) -> bool:
 def checked_arguments(arguments: object) -> dict[str, str]:
     """Arguments of a xacro file as the texts that ``$(arg name)`` gives."""
     if not isinstance(arguments, Mapping):
-        raise InputError(f"arguments must be a dict of values by name, got {shown(arguments)}")
+        raise InputError(must_be("arguments", "a dict of values by name", arguments))
     texts = {}
     for name, value in arguments.items():
         if not isinstance(name, str) or not isinstance(value, str | int | float):
-            raise InputError(
-                f"arguments: '{name}' must be a text, a number or a truth value, got {shown(value)}"
-            )
+            raise InputError(must_be(f"arguments: '{name}'", "a text, a number or a truth value", value))
         texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return texts
 
@@ -526,7 +524,7 @@ class _Expansion:
         """Every argument that was given must be one of the file."""
         for name in self.given:
             if name not in self.asked:
-                raise InputError(f"{self.top}: {unknown_name('argument', name, sorted(self.asked))}")
+                raise InputError(unknown_name("argument", name, sorted(self.asked)).after(f"{self.top}: "))
 
     # ---- functions that know the files ----------------------------------------------------------------
 

@@ -72,4 +72,16 @@ def _as_loaded(path: Path, options: dict[str, Any]) -> list[LintFinding]:
     return found + placed(suspicions(mechanism), parse_xml(read_text(path), file, PassedOver(file)), file)
 
 
-CHECKERS = {"TOML": _toml, "URDF": _urdf, "URDF (xacro)": _urdf, "SDF": _sdf}  # that find every fault
+def _osim(path: Path, options: dict[str, Any]) -> list[LintFinding]:
+    from kinetree.lint.osim import check_osim
+
+    return check_osim(path, options.get("folder"))
+
+
+CHECKERS = {  # that find every fault
+    "TOML": _toml,
+    "URDF": _urdf,
+    "URDF (xacro)": _urdf,
+    "SDF": _sdf,
+    "OpenSim": _osim,
+}

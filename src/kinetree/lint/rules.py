@@ -119,7 +119,15 @@ RULES = {
         WARNING, "A URDF file with loops names no drives: all joints of its tree count as driven.",
         "Add a `<transmission>` with `<joint name=...>` for each drive, or `name_mot` to the robot.yaml.",
     ),
-    "not-used": Rule(WARNING, "A part of a URDF or MJCF file is ignored.", "Nothing, if not needed."),
+    "not-used": Rule(WARNING, "A part of a URDF, MJCF or .osim file is ignored.", "Nothing, if not needed."),
+    "other-curves": Rule(
+        WARNING, "A muscle of OpenSim of a class whose curves are not known.",
+        "Those of Thelen2003Muscle are used.",
+    ),
+    "kink": Rule(
+        WARNING, "A joint follows another by lines that meet at an angle.",
+        "A spline through the same points has accelerations everywhere.",
+    ),
     # studies
     "step-too-long": Rule(
         WARNING, "A fixed step too long for ground, law or joints; an error if it cannot be taken.",

@@ -289,4 +289,4 @@ def _check_options(name: str, options: JointOptions) -> None:
             raise ModelError(f"joint '{name}': its place in the parent body is at=(x, y, z), not {key}=")
         if key not in JointOptions.__annotations__:
             known = tuple(JointOptions.__annotations__)
-            raise ModelError(f"joint '{name}': {unknown_name('joint parameter', key, known)}")
+            raise ModelError(unknown_name("joint parameter", key, known).after(f"joint '{name}': "))

@@ -64,7 +64,7 @@ def faults(
 def _wrong_cuts(mechanism: str, loop: Loop) -> Iterator[str]:
     """What a cut joint cannot have: its coordinate is none of the tree's, whose mass matrix is M."""
     if loop.joint.is_free:
-        yield f"loop '{loop.name}': {unknown_name('cut joint', loop.joint.kind, CUT_KINDS)}"
+        yield unknown_name("cut joint", loop.joint.kind, CUT_KINDS).after(f"loop '{loop.name}': ")
     given = ["armature"] if "armature" in loop.joint.parameters() else []
     for what in given + ["mimic"] * (loop.joint.mimic is not None):
         yield (
@@ -91,7 +91,7 @@ def further_faults(
     for actuator in actuators:
         for dof, _ in actuator.gears:
             if dof not in dofs:
-                yield f"actuator '{actuator.name}': {unknown_name('joint', dof, dofs)}"
+                yield unknown_name("joint", dof, dofs).after(f"actuator '{actuator.name}': ")
     yield from _repeated([state.name for state in states], "state")
     for state in states:
         if len(state.q) != len(dofs):
@@ -137,10 +137,10 @@ def muscle_faults(
             named = point.coordinates if isinstance(point, MovingPoint) else (point.coordinate,)
             for name in named:
                 if name is not None and name not in joints:
-                    yield f"{what}, point {k} of its path: {unknown_name('joint', name, joints)}"
+                    yield unknown_name("joint", name, joints).after(f"{what}, point {k} of its path: ")
         for use in muscle.wraps:
             if use.wrap not in known:
-                yield f"{what}: {unknown_name('wrap', use.wrap, known)}"
+                yield unknown_name("wrap", use.wrap, known).after(f"{what}: ")
         inside = swallowed(muscle, known)
         if inside is not None:
             yield f"{what}: wrap '{inside}' encloses all points of the path between which it is used"
@@ -167,7 +167,7 @@ def _too_far(links: Sequence[Link]) -> Iterator[str]:
 def _unattached(what: str, bodies: Iterable[str], choices: Collection[str]) -> Iterator[str]:
     for body in bodies:
         if body not in choices:
-            yield f"{what}: {unknown_name('body', body, choices)}"
+            yield unknown_name("body", body, choices).after(f"{what}: ")
 
 
 def _unrooted(links: Sequence[Link]) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _unrooted(links: Sequence[Link]) -> Iterator[str]:
             )
         elif body not in seen:
             *_, child = path
-            yield f"parent of body '{child}': {unknown_name('body', body, (WORLD, *by_body), lost)}"
+            yield unknown_name("body", body, (WORLD, *by_body), lost).after(f"parent of body '{child}': ")
             lost += 1
         seen.update(path)
 

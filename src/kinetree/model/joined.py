@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.placement import Placement
-from kinetree.errors import InputError, expect, shown
+from kinetree.errors import InputError, expect, must_be
 from kinetree.model.body import WORLD, Body
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.frame import Frame
@@ -98,7 +98,7 @@ def with_more(mechanism: Mechanism, name: str, links: Sequence[Link], **parts: A
 
 def _check(first: Mechanism, second: Mechanism, prefix: str) -> None:
     if not isinstance(prefix, str):
-        raise InputError(f'prefix must be a text such as "left_", got {shown(prefix)}')
+        raise InputError(must_be("prefix", 'a text such as "left_"', prefix))
     if not np.array_equal(first.gravity, second.gravity):
         raise InputError(
             f"gravity of '{first.name}' is {first.gravity.tolist()} m/s^2, that of '{second.name}' "

@@ -33,7 +33,7 @@ from kinetree.algebra.smooth_functions import Polynomial as Polynomial
 from kinetree.algebra.smooth_functions import Scaled as Scaled
 from kinetree.algebra.smooth_functions import SmoothFunction as SmoothFunction
 from kinetree.algebra.smooth_functions import line
-from kinetree.errors import ModelError, shown, unknown_name
+from kinetree.errors import ModelError, must_be, shown, unknown_name
 from kinetree.model.body import checked_name
 from kinetree.model.joint_kind import ALL_KINDS, CUT_KINDS, KINDS, JointKind
 
@@ -122,8 +122,11 @@ class Mimic:
     def __post_init__(self) -> None:
         if isinstance(self.higher, str) or not isinstance(self.higher, Iterable):
             raise ModelError(
-                f"mimic of '{self.joint}': higher must be up to {HIGHER} numbers, the coefficients of p^2, "
-                f"p^3 and p^4, got {shown(self.higher)}"
+                must_be(
+                    f"mimic of '{self.joint}': higher",
+                    f"up to {HIGHER} numbers, the coefficients of p^2, p^3 and p^4",
+                    self.higher,
+                )
             )
         higher = tuple(
             number(x, f"mimic of '{self.joint}': higher coefficient", ModelError) for x in self.higher
@@ -152,8 +155,11 @@ class Mimic:
         """A function stands alone; one that is a straight line becomes multiplier and offset."""
         if not isinstance(self.function, SmoothFunction):
             raise ModelError(
-                f"mimic of '{self.joint}': function must be a smooth function such as CubicSpline(x, y), got "
-                f"{shown(self.function)}"
+                must_be(
+                    f"mimic of '{self.joint}': function",
+                    "a smooth function such as CubicSpline(x, y)",
+                    self.function,
+                )
             )
         if self.higher or self.others or (self.multiplier, self.offset) != (1.0, 0.0):
             raise ModelError(
@@ -255,7 +261,7 @@ class Joint:
         kinds = ALL_KINDS if cut else KINDS
         if not isinstance(kind, str) or kind not in kinds:
             choices = CUT_KINDS if cut else KINDS
-            raise ModelError(f"joint '{name}': {unknown_name('joint kind', kind, choices)}")
+            raise ModelError(unknown_name("joint kind", kind, choices).after(f"joint '{name}': "))
         directions, sequence = _directions(f"joint '{name}'", kind, axis, axes, sequence)
         _check_known(name, kind, parameters)
         n = kinds[kind].n_dof
@@ -397,7 +403,7 @@ def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> 
     """The user's own directions, checked for number and independence."""
     n = kind.n_dof
     if isinstance(axes, str) or not hasattr(axes, "__len__"):
-        raise ModelError(f"{what}: 'axes' must be a list of axes, got {shown(axes)}")
+        raise ModelError(must_be(f"{what}: 'axes'", "a list of axes", axes))
     if kind.one_axis and len(axes) == 1:
         axes = [axes[0]] * n
     if len(axes) != n:
@@ -430,8 +436,11 @@ def _driven(joint: str, n: int, driven: bool | Sequence[bool]) -> tuple[bool, ..
     flags = tuple(driven) if np.iterable(driven) else ()
     if len(flags) != n or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise ModelError(
-            f"joint '{joint}': driven must be true or false, or {n} of them (one per degree of freedom), "
-            f"got {shown(driven)}"
+            must_be(
+                f"joint '{joint}': driven",
+                f"true or false, or {n} of them (one per degree of freedom)",
+                driven,
+            )
         )
     return tuple(bool(flag) for flag in flags)
 
@@ -451,9 +460,9 @@ def _parameter(joint: str, key: str, n: int, value: object) -> Array:
             f"{what} must be one number or {n} (one per degree of freedom), got shape {array.shape}"
         )
     if np.isnan(array).any() or (key not in UNLIMITED and np.isinf(array).any()):
-        raise ModelError(f"{what} must be finite, got {array.tolist()}")
+        raise ModelError(must_be(what, "finite", array.tolist()))
     if smallest is not None and (array < smallest).any():
-        raise ModelError(f"{what} must be >= {smallest:g}, got {array.tolist()}")
+        raise ModelError(must_be(what, f">= {smallest:g}", array.tolist()))
     return frozen(np.broadcast_to(array, (n,)))
 
 
@@ -466,7 +475,7 @@ def _default(n: int, value: float) -> Array:
 def _check_known(joint: str, kind: str, parameters: dict[str, Any]) -> None:
     for key, value in parameters.items():
         if key not in PARAMETERS:
-            raise ModelError(f"joint '{joint}': {unknown_name('joint parameter', key, PARAMETERS)}")
+            raise ModelError(unknown_name("joint parameter", key, PARAMETERS).after(f"joint '{joint}': "))
         if ALL_KINDS[kind].is_fixed and np.size(value) and value is not None:
             raise ModelError(
                 f"joint '{joint}': a {kind} joint does not move, so it takes no '{key}'; got {shown(value)}"
@@ -484,9 +493,7 @@ def _check_limits(joint: str, values: dict[str, Array]) -> None:
 
 def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
     if mimic is not None and not isinstance(mimic, Mimic):
-        raise ModelError(
-            f"joint '{joint}': mimic must be a Mimic(joint, multiplier, offset), got {shown(mimic)}"
-        )
+        raise ModelError(must_be(f"joint '{joint}': mimic", "a Mimic(joint, multiplier, offset)", mimic))
     if mimic is not None and ALL_KINDS[kind].n_dof != 1:
         raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
     if mimic is not None and joint in dict(mimic.leaders):
@@ -496,7 +503,7 @@ def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
 def _labels(joint: str, n: int, labels: Sequence[str]) -> tuple[str, ...]:
     """Names of the degrees of freedom of a joint that has several."""
     if isinstance(labels, str) or not np.iterable(labels):
-        raise ModelError(f"joint '{joint}': labels must be a list of names, got {shown(labels)}")
+        raise ModelError(must_be(f"joint '{joint}': labels", "a list of names", labels))
     names = tuple(checked_name(label, f"joint '{joint}': a degree of freedom") for label in labels)
     if names and (n < 2 or len(names) != n):
         raise ModelError(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.doors import upstairs
-from kinetree.errors import InputError, ModelError, counted, listed, shown, unknown_name
+from kinetree.errors import InputError, ModelError, counted, listed, must_be, unknown_name
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape, checked_name
 from kinetree.model.contact_point import ContactPoint
@@ -98,7 +98,7 @@ class Mechanism:
         for part in LISTS:
             given = getattr(self, part)
             if not isinstance(given, Iterable):
-                raise ModelError(f"{part} of a mechanism must be a list, got {shown(given)}")
+                raise ModelError(must_be(f"{part} of a mechanism", "a list", given))
             object.__setattr__(self, part, tuple(given))
         states = self.states.values() if isinstance(self.states, Mapping) else self.states
         object.__setattr__(self, "states", NamedStates(states))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.placement import Placement, Places
 from kinetree.algebra.smooth_functions import SmoothFunction
-from kinetree.errors import ModelError, shown, unknown_name
+from kinetree.errors import ModelError, must_be, shown, unknown_name
 from kinetree.model.body import checked_name
 from kinetree.model.inertia import LARGEST
 from kinetree.other_names import checks_keywords
@@ -94,7 +94,7 @@ class PathPoint:
         what = f"path point on '{self.body}'"
         place = vector(self.position, 3, f"{what}: position", ModelError)
         if np.abs(place).max() > LARGEST:
-            raise ModelError(f"{what}: position must be at most {LARGEST:g} m away, got {place.tolist()}")
+            raise ModelError(must_be(f"{what}: position", f"at most {LARGEST:g} m away", place.tolist()))
         object.__setattr__(self, "position", tuple(place.tolist()))
         if (self.coordinate is None) != (self.active is None):
             raise ModelError(f"{what}: a conditional point needs both a coordinate and its active range")
@@ -131,10 +131,10 @@ class MovingPoint:
         checked_name(self.body, "a moving point: body")
         what = f"moving point on '{self.body}'"
         if not isinstance(self.placement, Placement):
-            raise ModelError(f"{what}: placement must be a Placement, got {self.placement!r}")
+            raise ModelError(must_be(f"{what}: placement", "a Placement", self.placement))
         names = self.coordinates
         if isinstance(names, str) or not isinstance(names, Iterable) or len(tuple(names)) != 3:
-            raise ModelError(f"{what}: coordinates must be three names of joints, got {shown(names)}")
+            raise ModelError(must_be(f"{what}: coordinates", "three names of joints", names))
         object.__setattr__(self, "coordinates", tuple(names))
         for key, name in zip("xyz", self.coordinates, strict=True):
             value = getattr(self, key)
@@ -175,26 +175,24 @@ class Wrap:
         what = f"wrap '{checked_name(self.name, 'a wrap')}'"
         checked_name(self.body, f"{what}: body")
         if self.shape not in RADII:
-            raise ModelError(f"{what}: {unknown_name('shape', self.shape, RADII)}")
+            raise ModelError(unknown_name("shape", self.shape, RADII).after(f"{what}: "))
         if not isinstance(self.placement, Placement):
-            raise ModelError(f"{what}: placement must be a Placement, got {self.placement!r}")
+            raise ModelError(must_be(f"{what}: placement", "a Placement", self.placement))
         given: Any = [self.radii] if np.ndim(self.radii) == 0 else self.radii
         radii = vector(given, RADII[self.shape], f"{what}: radii", ModelError)
         for radius in radii.tolist():
             if radius <= 0.0:
-                raise ModelError(f"{what}: radii must be > 0 m, got {radius:g}")
+                raise ModelError(must_be(f"{what}: radii", "> 0 m", radius, "g"))
         if self.shape == "torus" and radii[0] >= radii[1]:
-            raise ModelError(
-                f"{what}: the tube's radius must be below that of its circle, got {shown(given)}"
-            )
+            raise ModelError(must_be(f"{what}: the tube's radius", "below that of its circle", given))
         object.__setattr__(self, "radii", tuple(radii.tolist()))
         if self.length is not None:
             length = number(self.length, f"{what}: length", ModelError)
             if length <= 0.0:
-                raise ModelError(f"{what}: length must be > 0 m, got {length:g}")
+                raise ModelError(must_be(f"{what}: length", "> 0 m", length, "g"))
             object.__setattr__(self, "length", length)
         if self.side is not None and self.side not in self.sides:
-            raise ModelError(f"{what}: {unknown_name('side', self.side, self.sides)}")
+            raise ModelError(unknown_name("side", self.side, self.sides).after(f"{what}: "))
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -237,11 +235,11 @@ class PathWrap:
         for key in ("first", "last"):
             value = getattr(self, key)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
-                raise ModelError(f"{what}: {key} must be an index of a path point, got {shown(value)}")
+                raise ModelError(must_be(f"{what}: {key}", "an index of a path point", value))
         if self.first is not None and self.last is not None and self.first >= self.last:
             raise ModelError(f"{what}: first must be before last, got {self.first} and {self.last}")
         if self.method not in METHODS:
-            raise ModelError(f"{what}: {unknown_name('method', self.method, METHODS)}")
+            raise ModelError(unknown_name("method", self.method, METHODS).after(f"{what}: "))
 
 
 @checks_keywords
@@ -288,22 +286,22 @@ class Muscle:
             value = number(getattr(self, key), f"{what}: {key}", ModelError)
             if value < 0.0 or (value == 0.0 and not least_allowed):
                 raise ModelError(
-                    f"{what}: {key} must be {'>=' if least_allowed else '>'} 0{unit}, got {value:g}"
+                    must_be(f"{what}: {key}", f"{'>=' if least_allowed else '>'} 0{unit}", value, "g")
                 )
             if value > LARGEST:
-                raise ModelError(f"{what}: {key} must be at most {LARGEST:g}{unit}, got {value:g}")
+                raise ModelError(must_be(f"{what}: {key}", f"at most {LARGEST:g}{unit}", value, "g"))
             object.__setattr__(self, key, value)
         if self.pennation_angle >= 0.5 * pi:
             raise ModelError(
-                f"{what}: pennation_angle must be below pi / 2 rad, got {self.pennation_angle:g}"
+                must_be(f"{what}: pennation_angle", "below pi / 2 rad", self.pennation_angle, "g")
             )
         for key in ("minimum_activation", "slow_twitch"):
             if getattr(self, key) > 1.0:
-                raise ModelError(f"{what}: {key} must be at most 1, got {getattr(self, key):g}")
+                raise ModelError(must_be(f"{what}: {key}", "at most 1", getattr(self, key), "g"))
         if self.kind not in CURVES:
-            raise ModelError(f"{what}: {unknown_name('kind of muscle', self.kind, CURVES)}")
+            raise ModelError(unknown_name("kind of muscle", self.kind, CURVES).after(f"{what}: "))
         if not isinstance(self.rigid_tendon, bool | np.bool_):
-            raise ModelError(f"{what}: rigid_tendon must be True or False, got {shown(self.rigid_tendon)}")
+            raise ModelError(must_be(f"{what}: rigid_tendon", "True or False", self.rigid_tendon))
         self._check_curves(what)
 
     def _check_path(self, what: str) -> None:
@@ -313,7 +311,7 @@ class Muscle:
         ):
             given = getattr(self, key)
             if isinstance(given, str) or not isinstance(given, Iterable):
-                raise ModelError(f"{what}: {key} must be a list of {wanted}, got {shown(given)}")
+                raise ModelError(must_be(f"{what}: {key}", f"a list of {wanted}", given))
             parts = tuple(given)
             for part in parts:
                 if not isinstance(part, kinds):
@@ -335,7 +333,7 @@ class Muscle:
         for key, value in given.items():
             if key not in known:
                 raise ModelError(
-                    f"{what}: {unknown_name(f'number of the curves of {self.kind}', key, known)}"
+                    unknown_name(f"number of the curves of {self.kind}", key, known).after(f"{what}: ")
                 )
             given[key] = number(
                 float(value) if isinstance(value, bool) else value, f"{what}: {key}", ModelError

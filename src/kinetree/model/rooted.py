@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import AXES, THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, unknown_name
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body
 from kinetree.model.contact_point import ContactPoint
@@ -165,7 +165,9 @@ def _root_place(mechanism: Mechanism, body: str, point: str | ArrayLike | None) 
     if isinstance(point, str):
         own = {contact.name: contact for contact in mechanism.contact_points if contact.body == body}
         if point not in own:
-            raise InputError(f"root of '{body}': {unknown_name('contact point of this body', point, own)}")
+            raise InputError(
+                unknown_name("contact point of this body", point, own).after(f"root of '{body}': ")
+            )
         return Placement(position=own[point].position)
     return Placement(position=vector(point, 3, f"point of '{body}' at which the base joint sits"))
 
@@ -175,9 +177,7 @@ def _base(mechanism: Mechanism, path: list[Link], sequence: str | None, base: Jo
     old, body = path[-1].joint, path[0].body.name
     if base is not None:
         if not isinstance(base, Joint):
-            raise InputError(
-                f"base must be a Joint, such as Joint.of_kind('base', 'free'), got {shown(base)}"
-            )
+            raise InputError(must_be("base", "a Joint, such as Joint.of_kind('base', 'free')", base))
         if sequence is not None:
             raise InputError("give either a base joint or the sequence of its rotations, not both")
         return base

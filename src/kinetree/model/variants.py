@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import frozen, number
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
-from kinetree.errors import InputError, texts, unknown_name
+from kinetree.errors import InputError, must_be, texts, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.joint_kind import FIXED
@@ -38,9 +38,9 @@ def with_armature(mechanism: Mechanism, armature: float | Mapping[str, float]) -
     names = [joint.name for joint in joints]
     for name, value in armature.items():
         if name not in names:
-            raise InputError(f"armature: {unknown_name('joint', name, names)}")
+            raise InputError(unknown_name("joint", name, names).after("armature: "))
         if number(value, f"armature of '{name}'") < 0.0:
-            raise InputError(f"armature of '{name}' must be >= 0 kg m^2 (kg), got {value}")
+            raise InputError(must_be(f"armature of '{name}'", ">= 0 kg m^2 (kg)", value, ""))
     links = [
         replace(link, joint=_with_armature(link.joint, float(armature.get(link.joint.name, 0.0))))
         for link in mechanism.links
@@ -184,7 +184,7 @@ def _held(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> 
     held: dict[str, float] = {}
     for name, value in given.items():
         if name not in groups and name not in mechanism.joint_names:
-            raise InputError(f"frozen: {unknown_name('joint', name, mechanism.joint_names)}")
+            raise InputError(unknown_name("joint", name, mechanism.joint_names).after("frozen: "))
         where = number(value, f"frozen: where '{name}' stays")
         held |= dict.fromkeys(groups.get(name, (name,)), where)
     return held

@@ -107,7 +107,17 @@ def read_opensim(path: str | os.PathLike[str]) -> OpenSimTable:
             rows.append(_numbers(line.split(), len(names), f"{path}, line {number}"))
     values = np.array(rows, dtype=np.float64).reshape(-1, len(names))
     columns = {name: values[:, k] for k, name in enumerate(names) if k}
-    return OpenSimTable(values[:, 0], columns, stated.get("indegrees") == "yes")
+    return OpenSimTable(values[:, 0], columns, _in_degrees(lines[:end], stated))
+
+
+def _in_degrees(head: list[str], stated: dict[str, str]) -> bool:
+    """Whether angles are in degrees: as the header says, and always in motion files of SIMM."""
+    if "indegrees" in stated:
+        return stated["indegrees"] == "yes"
+    words = [line.split() for line in head]
+    return (
+        any(x and x[0] == "datacolumns" for x in words) or "angles are in degrees" in " ".join(head).lower()
+    )
 
 
 def _numbers(words: list[str], count: int, where: str) -> list[float]:

@@ -17,7 +17,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import check_room
 from kinetree.engine.specialized import MOTION, made_for
 from kinetree.engine.threads import available_cores
-from kinetree.errors import InputError, SimulationError, shown
+from kinetree.errors import InputError, SimulationError, must_be
 from kinetree.integrate.integration import IntegrationStatus, Steps
 from kinetree.kernels.number import LANES
 from kinetree.model.expected import expect_mechanism
@@ -356,7 +356,7 @@ def watches_locks(mechanism: Mechanism, options: Options) -> bool:
 
 def _threads(threads: Any) -> int:
     if not isinstance(threads, int) or threads < 1:
-        raise InputError(f"threads must be an integer of at least 1, got {shown(threads)}")
+        raise InputError(must_be("threads", "an integer of at least 1", threads))
     return threads
 
 
@@ -365,7 +365,7 @@ def _each(given: Any, count: int, what: str) -> list[Any] | None:
     if not isinstance(given, list | tuple):
         return None
     if len(given) != count:
-        raise InputError(f"{what} must be one for all or a list of {count}, got {len(given)}")
+        raise InputError(must_be(what, f"one for all or a list of {count}", len(given), ""))
     return list(given)
 
 

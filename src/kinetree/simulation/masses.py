@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.analysis.energy import axis_energies, fixed_energy
@@ -55,16 +55,24 @@ class Masses:
         """Model tables (k, n + 1, width) of some motions: all that forward dynamics reads."""
         tree, factors = self.mechanism.tree, self.factors[rows]
         tables = np.tile(tree_table(tree), (len(factors), 1, 1))
-        columns = {
-            "m": np.array([share.mass for share in self.shares])[..., None],
-            "h": np.array([share.first_moment for share in self.shares]),
-            "S": np.array([share.second_moment.reshape(tree.n, 9)[:, MOMENTS] for share in self.shares]),
-        }
-        for name, shares in columns.items():
+        found = self.inertia(rows)
+        for name, part in (("m", slice(0, 1)), ("h", slice(1, 4)), ("S", slice(4, 10))):
             start, count, _ = TREE.places[name]
-            tables[:, 1:, start : start + count] = np.tensordot(factors, shares, axes=1)
+            tables[:, 1:, start : start + count] = found[..., part]
         tables.view(np.int64)[:, :, TREE.places["passive"][0]] = 0  # added with the torque law
         return tables
+
+    def inertia(self, rows: NDArray[np.int64] | Array) -> Array:
+        """Mass, first and second moment of what axes carry (k, n, 10) in some motions."""
+        n = self.mechanism.tree.n
+        shares = [
+            np.concatenate(
+                [x.mass[:, None], x.first_moment, x.second_moment.reshape(n, 9)[:, MOMENTS]], axis=1
+            )
+            for x in self.shares
+        ]
+        found: Array = np.tensordot(self.factors[np.asarray(rows, dtype=np.int64)], np.array(shares), axes=1)
+        return found
 
     def energies(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Kinetic and potential energy (m, k) in J at positions and velocities (m, k, n_dof)."""

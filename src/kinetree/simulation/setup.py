@@ -65,7 +65,10 @@ def new_system(
     """A mechanism with everything that acts on it; ``varied`` if its numbers differ from lane to lane."""
     _check_kinds(around, events)
     if around.ground is not None and around.ground.contact != "soil":
-        raise InputError("rigid contact of the ground is for kt.simulate and kt.Stepper; use contact='soil'")
+        raise InputError(
+            "rigid contact of the ground is for kt.simulate, Simulator, LiveSimulation and kt.Stepper; "
+            "use contact='soil'"
+        )
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
     if options.baumgarte is not None and not mechanism.loops:

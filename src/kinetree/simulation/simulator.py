@@ -24,9 +24,11 @@ from kinetree.simulation.settings import (
     Method,
     Settings,
     SettingsKeywords,
+    read_settings,
     takes_settings,
 )
 from kinetree.simulation.step_check import check_step
+from kinetree.simulation.step_record import StepRuns
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.state import Coordinates, coordinates, hint_at_degrees
@@ -55,7 +57,8 @@ class Simulator:
     ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument. ``run`` returns
     plain arrays: no audit, no labels. For inner loops: sampling, optimization, real time. ``audit`` checks
     the last run on request, with the ``verdicts`` of :func:`kinetree.simulate`. Euler sequences are not
-    switched: a joint within a degree of gimbal lock is an error. With the method "auto" a run that turns out
+    switched: a joint within a degree of gimbal lock is an error; on ground with rigid contact there is no
+    lock, and runs take steps of ``max_step`` or 2 ms. With the method "auto" a run that turns out
     to be stiff restarts with radau, which all later runs use; ``method`` names the current one.
 
     >>> import kinetree as kt
@@ -87,18 +90,25 @@ class Simulator:
             keywords=keywords,
         )
         self.mechanism, self.options, self.ground = mechanism, scenario.options, ground
-        self.system: System = scenario.system()
-        self._is_checked, self._breaks, self._law = False, scenario.breaks, scenario.law
         self._start: Array | None = None  # of the last run
         self._last: Array | None = None  # states of the last run
+        self._steps: StepRuns | None = None
+        if ground is not None and ground.contact == "rigid":
+            given = read_settings(Simulator.__init__, settings, keywords)
+            self._steps = StepRuns(mechanism, duration, (torque, controller), ground, given)
+            self._law = scenario.law
+            return
+        self.system: System = scenario.system()
+        self._is_checked, self._breaks, self._law = False, scenario.breaks, scenario.law
         self._integration: Integration | None = None
         if self.options.method != AUTO:
             self._prepare(self.options.method)
 
     def __repr__(self) -> str:
+        method = "steps" if self._steps is not None else getattr(self, "method", AUTO)
         return (
             f"Simulator('{self.mechanism.name}': {self.options.duration:g} s, {len(self.options.times)} "
-            f"samples, method {getattr(self, 'method', AUTO)}, law {self._law.name})"
+            f"samples, method {method}, law {self._law.name})"
         )
 
     def _prepare(self, method: Method) -> Integration:
@@ -129,6 +139,8 @@ class Simulator:
             if given.ndim != 1:
                 raise InputError(f"{what} must have shape ({n},), that of one state, got shape {given.shape}")
         self._scenario.check_start(q, qd)
+        if self._steps is not None:
+            return self._run_steps(self._steps, q, qd, None if torque is None else tau)
         self.system.set_constant(tau)
         start = self.system.start_state(q, qd)
         self.system.close_loops(start)
@@ -162,6 +174,19 @@ class Simulator:
         at, self._last = self.system.at, states
         return Rollout(self.options.times, states[:, at.q], states[:, at.qd])
 
+    def _run_steps(self, steps: StepRuns, q: Array, qd: Array, torque: Array | None) -> Rollout:
+        """The motion by steps, on ground with rigid contact."""
+        hint_at_degrees(self.mechanism, q, "q0")
+        self._stepped: tuple[Array, Array, Array | None] = (
+            q.copy(),
+            qd.copy(),
+            steps.torque if torque is None else torque,
+        )
+        self._last = None
+        places, rates = steps.states(*self._stepped)
+        self._start, self._last = q.copy(), places
+        return Rollout(np.asarray(steps.output * steps.stepper.dt, dtype=np.float64), places, rates)
+
     def audit(self) -> dict[str, Check]:
         """Verdicts on the last run: limits, falls, slip, bodies in the ground, following.
 
@@ -177,6 +202,9 @@ class Simulator:
         """
         if self._last is None or self._start is None:
             raise InputError("audit checks the last successful run of a Simulator, and there is none")
+        if self._steps is not None:
+            *start, torque = self._stepped
+            return self._steps.record(start, torque, lambda t: None).checks(self._steps.stepper)
         recorder = Recorder(self._scenario.judge, self._breaks)
         if recorder.is_needed:
             self._record(recorder)

@@ -92,7 +92,12 @@ def check_saved(tables: StepTables, saved: Array) -> None:
                 f"saved must be states of this mechanism: a quaternion of joint '{ball.name}' has length "
                 f"{size[np.argmax(np.abs(size - 1.0))]:.6g}"
             )
-    good = (audit[:, TIME] >= 0.0) & (audit[:, STEPS] >= 0.0) & np.isin(audit[:, CAUSE], list(CAUSES))
+    good = (
+        (saved[:, -1] >= 0.0)
+        & (audit[:, TIME] >= 0.0)
+        & (audit[:, STEPS] >= 0.0)
+        & np.isin(audit[:, CAUSE], list(CAUSES))
+    )
     if not good.all():
         raise InputError(f"saved must be what save() gave, row {int(np.argmin(good))} is not")
 

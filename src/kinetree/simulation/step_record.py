@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,65 @@ from kinetree.verdicts.margins import read_verdicts
 STEP = 0.002  # s, unless ``max_step`` is given
 WHOLE = 1e-6  # of a step, by which a time of the output may be off
 NOT_OF_STEPS = ("stops", "baumgarte", "step", "method", "rtol", "atol", "friction_speed")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 GAINED = 1e-6  # share of the energy scale that contacts may add in a step
+
+
+class StepRuns:
+    """Simulations by steps of one mechanism under one law over one ground, from any state."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        duration: float,
+        law: tuple[Any, Any],
+        ground: Ground,
+        given: Settings,
+        refused: Mapping[str, Any] = NOTHING,
+    ) -> None:
+        """``law`` is torque and controller, ``refused`` are arguments that steps lack."""
+        self.duration = positive(duration, "duration", "s")
+        _refuse(given, refused)
+        self.torque, controller = driven(mechanism, law)
+        dt, self.output = _grid(given, self.duration)
+        self.stepper = Stepper(mechanism, dt, ground=ground, controller=controller)
+        around = surroundings(ground)
+        self.judge = Judge(read_verdicts(given.verdicts), read_law(mechanism, *law), around, mechanism)
+
+    def states(self, q: Array, qd: Array, torque: Array | None) -> tuple[Array, Array]:
+        """Positions and velocities (k, n_dof) at the output times, from one state."""
+        stepper = self.stepper
+        stepper.reset(q, qd)
+        rows, done = [], 0
+        for step in self.output:
+            if step > done:
+                stepper.step(torque, times=int(step) - done)
+            done = int(step)
+            self.refuse_failure()
+            rows.append((stepper.q.copy(), stepper.qd.copy()))
+        places, rates = (np.array(part) for part in zip(*rows, strict=True))
+        return places, rates
+
+    def refuse_failure(self, result: Result | None = None) -> None:
+        """Raise if the state stands still because it has blown up."""
+        failures = self.stepper.audit().failures
+        if failures:
+            message = f"the simulation stopped at t = {self.stepper.time:g} s: {failures[0]}"
+            raise SimulationError(message) if result is None else SimulationError(message, result)
+
+    def record(self, start: Any, torque: Any, tell: Callable[[float], None]) -> _Record:
+        """A run with all that verdicts need; it ends where the state blows up."""
+        stepper, record, done = self.stepper, _Record(self.judge, self.output), 0
+        stepper.reset(*start)
+        for step in record.marks:
+            if step > done:
+                stepper.step(torque, times=int(step) - done)
+            done = int(step)
+            if stepper.audit().cause[0]:
+                break
+            record.add(done, stepper)
+            tell(done * stepper.dt)
+        return record
 
 
 def simulate_steps(
@@ -44,30 +103,13 @@ def simulate_steps(
     refused: Mapping[str, Any],
     progress: bool | Callable[[float], None] | None = None,
 ) -> Result:
-    """The motion by steps; ``law`` is torque and controller, ``refused`` are arguments that steps lack."""
-    T = positive(duration, "duration", "s")
-    _refuse(given, refused)
-    torque, controller = driven(mechanism, law)
-    dt, output = _grid(given, T)
-    stepper = Stepper(mechanism, dt, ground=ground, controller=controller)
-    stepper.reset(*start)
-    judge = Judge(read_verdicts(given.verdicts), read_law(mechanism, *law), surroundings(ground), mechanism)
-    record = _Record(judge, output)
+    """The motion by steps; arguments as of `StepRuns`."""
+    runs = StepRuns(mechanism, duration, law, ground, given, refused)
     began = perf_counter()
-    with shown_progress(progress, T) as tell:
-        done = 0
-        for step in record.marks:
-            if step > done:
-                stepper.step(torque, times=int(step) - done)
-            done = int(step)
-            if stepper.audit().cause[0]:
-                break
-            record.add(done, stepper)
-            tell(done * dt)
-    result = _result(stepper, record, ground, perf_counter() - began)
-    if done < record.marks[-1] or stepper.audit().cause[0]:
-        cause = stepper.audit().failures[0]
-        raise SimulationError(f"the simulation stopped at t = {stepper.time:g} s: {cause}", result)
+    with shown_progress(progress, runs.duration) as tell:
+        record = runs.record(start, runs.torque, tell)
+    result = _result(runs.stepper, record, ground, perf_counter() - began)
+    runs.refuse_failure(result)
     return result
 
 
@@ -106,6 +148,12 @@ class _Record:
         contact = self._contact(q, qd, force) if judge.sees_contact else None
         found = judge.motion_findings(t, q[None], contact, dust_layer(judge.ground)) | watch.findings()
         return found, judge.not_judged(found, watch)
+
+    def checks(self, stepper: Stepper) -> dict[str, Check]:
+        """All verdicts on a run that has just been recorded."""
+        columns = self.columns(stepper.dt)
+        findings, _ = self.verdicts(*columns[:5])
+        return _contact_checks(stepper, self.shown(columns)[5]) | checks_of(findings)
 
     def _contact(self, q: Array, qd: Array, force: Array) -> Array:
         """Rows of contact points (1, k, points, 7): force, depth, velocity out of the ground and along it."""
@@ -170,24 +218,7 @@ def _result(stepper: Stepper, record: _Record, ground: Ground, seconds: float) -
     columns = record.columns(stepper.dt)
     findings, not_judged = record.verdicts(*columns[:5])
     times, q, qd, tau, force, gap = record.shown(columns)
-    share = audit.unsolved[0] / max(audit.steps[0], 1)
-    worst = f"the worst residual of {audit.steps[0]} steps is {audit.worst_residual[0]:.2g} m/s"
-    scale = max(mechanism.mass * 9.81, 1.0)
-    inside = max(-float(gap[0].min(initial=0.0)), 0.0)
-    pushed = 0.5 * mechanism.mass * PRESET["push"] ** 2 if inside > 0.0 else 0.0
-    start = f", {inside:.2g} m inside the ground at the start, from where they are pushed" if pushed else ""
-    checks = {
-        "contact_law": Check.within(
-            share, 1e-3, "1", f"share of steps with a residual above {SOLVED:g} m/s; {worst}"
-        ),
-        "contact_energy": Check.within(
-            audit.gain[0],
-            GAINED * scale + pushed,
-            "J",
-            f"the most energy that contacts and stops added in a step{start}",
-        ),
-    }
-    checks |= checks_of(findings)
+    checks = _contact_checks(stepper, gap) | checks_of(findings)
     return build_result(
         "simulate",
         mechanism,
@@ -201,6 +232,28 @@ def _result(stepper: Stepper, record: _Record, ground: Ground, seconds: float) -
         not_judged=not_judged,
         seconds=seconds,
     )  # fmt: skip
+
+
+def _contact_checks(stepper: Stepper, gap: Array) -> dict[str, Check]:
+    """Whether steps obeyed the law of contact and gained no energy; gaps (k, contacts) of the output."""
+    audit, mechanism = stepper.audit(), stepper.mechanism
+    share = audit.unsolved[0] / max(audit.steps[0], 1)
+    worst = f"the worst residual of {audit.steps[0]} steps is {audit.worst_residual[0]:.2g} m/s"
+    scale = max(mechanism.mass * 9.81, 1.0)
+    inside = max(-float(gap[0].min(initial=0.0)), 0.0)
+    pushed = 0.5 * mechanism.mass * PRESET["push"] ** 2 if inside > 0.0 else 0.0
+    start = f", {inside:.2g} m inside the ground at the start, from where they are pushed" if pushed else ""
+    return {
+        "contact_law": Check.within(
+            share, 1e-3, "1", f"share of steps with a residual above {SOLVED:g} m/s; {worst}"
+        ),
+        "contact_energy": Check.within(
+            audit.gain[0],
+            GAINED * scale + pushed,
+            "J",
+            f"the most energy that contacts and stops added in a step{start}",
+        ),
+    }
 
 
 def _contact(mechanism: Mechanism, names: tuple[str, ...], force: Array, gap: Array) -> dict[str, Any]:

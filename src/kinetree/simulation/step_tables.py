@@ -40,6 +40,7 @@ from kinetree.simulation.compiled.step_memory import (
 from kinetree.simulation.compiled.stepping import ALONE, BALL, CARRIER, INNER, JOINT, MOVING
 from kinetree.simulation.compiled.terrain import terrain_numbers
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.masses import MOMENTS
 from kinetree.simulation.setup import point_rows
 from kinetree.simulation.step_pairs import BodyPair, PairTable, read_pairs
 
@@ -78,6 +79,7 @@ class StepTables:
     counts: dict[str, int]
     stops: bool = True
     pairs: tuple[BodyPair | tuple[str, str], ...] = ()
+    varied: bool = False  # whether masses differ from state to state
     tree: Tree = field(init=False)
 
     def __post_init__(self) -> None:
@@ -229,6 +231,7 @@ class StepTables:
             "n_rows": len(self.rows),
             "n_triples": self._n_triples,
             "n_regions": 1 if self.ground is None else 1 + len(self.ground.regions),
+            "varied": int(self.varied),
             "uneven": int(self.ground is not None and self.ground.terrain is not None),
             **self.counts,
             **start,
@@ -256,6 +259,7 @@ class StepTables:
             "fill": fill,
             "reach": reach,
             "work": (n + 1) * MOVING.width * lanes,
+            "own": np.repeat(self.inertia[..., None], lanes, axis=-1),
             "q": self.nq * lanes,
             "q_old": self.nq * lanes,
             **dict.fromkeys(per_axis, n * lanes),
@@ -272,6 +276,13 @@ class StepTables:
             "touched": n,
             "marks": n,
         }
+
+    @cached_property
+    def inertia(self) -> Array:
+        """Masses and moments of the bodies on all axes (n, 10)."""
+        tree = self.tree
+        moments = tree.second_moment.reshape(tree.n, 9)[:, MOMENTS]
+        return np.concatenate([tree.mass[:, None], tree.first_moment, moments], axis=1)
 
     def _slope_sections(self, slopes: bool) -> dict[str, Array | int]:
         """Scratch of derivatives; without them next to nothing."""

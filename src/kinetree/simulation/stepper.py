@@ -31,6 +31,7 @@ from kinetree.simulation.compiled.step_memory import (
     WORST,
 )
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.masses import read_masses
 from kinetree.simulation.step_coordinates import FAR, Doors
 from kinetree.simulation.step_derivatives import (
     StepDerivatives,
@@ -183,6 +184,7 @@ class Stepper:
         self._torque, self._target = np.zeros((rows, n)), np.zeros((rows, n))
         self._gains, self._friction = np.zeros((rows, 2 * n)), np.ones((rows, 1))
         self._friction[:count, 0] = factors(friction, count)
+        self._inertia = np.zeros((rows, 1))  # of the bodies on all axes, where masses differ
         self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
         self._slopes: Ranges | None = None
         self._angles = np.zeros((count, n))  # coordinates of all axes near which those shown are
@@ -197,7 +199,9 @@ class Stepper:
             raise InputError("give either kp and kd or a controller with gains, not both")
         self._set_gains(*((kp, kd) if servo is None else servo))
         self._follows = bool(tables.balls) and (coordinates == "mechanism" or self._law.acts)
-        self._kept = self._state, self._target, self._torque, self._given, self._held, self._angles
+        self._kept = (
+            self._state, self._target, self._torque, self._given, self._held, self._angles, self._friction
+        )  # fmt: skip
         self._balls: list[tuple[Array, Array]] | None = None  # of one state: quaternions, where they were
         if count == 1:
             self._balls = [
@@ -240,14 +244,18 @@ class Stepper:
         friction[: len(rows)] = self._friction[rows]
         gains, none = np.zeros((len(block), 2 * v.shape[1])), np.zeros((len(block), v.shape[1]))
         gains[: len(rows)] = self._gains[rows]
-        self._ranges.fill((block, none, none, gains, friction), len(block), block.size, self.threads, (0,))
+        bodies = np.tile(self._inertia[:1], (len(block), 1))
+        bodies[: len(rows)] = self._inertia[rows]
+        arrays = block, none, none, gains, friction, bodies
+        self._ranges.fill(arrays, len(block), block.size, self.threads, (0,))
         cause = block[: len(rows), parts["state_audit"].start + CAUSE]
         if check:
             self._check_inertia(cause, rows)
             self._check_depth(block[: len(rows), parts["state_gap"]], rows)
         cause[:] = 0.0
         target = self._doors.targets_of(x) if aim is None else self._doors.targets(self._on_axes(aim))
-        kept: tuple[Array | float, ...] = block[: len(rows)], target, 0.0, 0.0, 0.0, angles
+        own = block[: len(rows)], target, 0.0, 0.0, 0.0, angles, self._friction[rows]
+        kept: tuple[Array | float, ...] = own
         for memory, part in zip(self._kept, kept, strict=True):
             memory[rows] = part
         self._mark(rows)
@@ -277,7 +285,10 @@ class Stepper:
         )
 
     def save(self) -> Array:
-        """The states as numbers, with all that steps remember: `restore` brings them back bit for bit."""
+        """The states as numbers, with all that steps remember and the factors of friction.
+
+        `restore` brings them back bit for bit.
+        """
         return np.concatenate([memory[: self.batch or 1] for memory in self._kept], axis=1)
 
     def restore(self, saved: ArrayLike, where: ArrayLike | None = None) -> None:
@@ -465,7 +476,8 @@ class Stepper:
         tables, rows = self._tables, len(self._state)
         if self._slopes is None:
             self._slopes = Ranges(step_derivatives(), np.zeros(1), lambda: tables.memory(slopes=True), LANES)
-        arrays = self._state, self._torque, self._target, self._gains, self._friction, *found
+        given = self._state, self._torque, self._target, self._gains, self._friction, self._inertia
+        arrays = (*given, *found)
         numbers_moved = rows * (found[1].shape[1] + found[2].shape[1] + self._state.shape[1])
         self._slopes.fill(arrays, rows, numbers_moved, self.threads, (backward, 0, 0))
         self._moved()
@@ -593,6 +605,31 @@ class Stepper:
             at += found[-1][1]
         return found
 
+    def set_masses(self, masses: ArrayLike, where: ArrayLike | None = None) -> None:
+        """Masses of the bodies (kg), (n_bodies,) for all or (batch, n_bodies), of all states or of a mask.
+
+        Moments of inertia scale with them. They stay until others are set, and are not among what `save`
+        gives.
+
+        >>> import numpy as np
+        >>> import kinetree as kt
+        >>> arms = kt.Stepper(kt.zoo.two_link(), batch=2)
+        >>> usual = arms.mechanism.tree.body_mass
+        >>> arms.set_masses(np.outer([1.0, 2.0], usual))
+        """
+        chosen, count, tables = self._mask(where), self.batch or 1, self._tables
+        given = numbers(masses, "masses")
+        if given.ndim == 1:
+            given = np.tile(given, (count, 1))
+        found = read_masses(self.mechanism, given, count).inertia(np.arange(count)).reshape(count, -1)
+        if not tables.varied:
+            rows = len(self._state)
+            self._inertia = np.tile(tables.inertia.reshape(1, -1), (rows, 1))
+            tables.varied = True
+            self._ranges = Ranges(step_states(), np.zeros(1), tables.memory, LANES)
+            self._slopes = None
+        self._inertia[np.flatnonzero(chosen)] = found[chosen]
+
     # ---- helpers ---------------------------------------------------------------------------------------
     def _names(self, prefix: str, parts: str) -> tuple[str, ...]:
         if self.coordinates == "mechanism":
@@ -608,7 +645,7 @@ class Stepper:
         return tuple(names)
 
     def _run(self, times: int) -> None:
-        arrays = self._state, self._torque, self._target, self._gains, self._friction
+        arrays = self._state, self._torque, self._target, self._gains, self._friction, self._inertia
         numbers_moved = self._state.size * max(times, 1)
         self._ranges.fill(arrays, len(self._state), numbers_moved, self.threads, (times,))
         self._moved()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -109,10 +109,6 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
     """
     if torque is not None and controller is not None:
         return _beside(mechanism, torque, controller)
-    if hasattr(controller, "prescribed_parts"):
-        return _prescribed(mechanism, controller)
-    if hasattr(controller, "drive_parts"):
-        return _actuated(mechanism, controller)
     if controller is not None:
         return _controlled(mechanism, controller)
     parts, none = passive_parts(mechanism.n_dof), np.zeros(mechanism.n_dof)
@@ -223,26 +219,32 @@ def check_beginning(law: Law, q: Array, qd: Array) -> None:
 
 
 def _controlled(mechanism: Mechanism, controller: Any) -> Law:
+    """The law of a controller, by the first of the ways that it offers."""
     if isinstance(controller, type):
         raise InputError(f"a controller must be an object: {controller.__name__}(...), got the class itself")
+    for offered, read in WAYS.items():
+        if hasattr(controller, offered):
+            return read(mechanism, controller)
     n = mechanism.n_dof
-    name = type(controller).__name__
-    stated = controller.settings() if hasattr(controller, "settings") else None
-    if hasattr(controller, "sampled"):
-        return _sampled(mechanism, controller)
-    if hasattr(controller, "servo_parts"):
-        servos = controller.servo_parts(mechanism)
-        return Law(passive_parts(n), np.zeros(n), None, name, stated, servos=servos)
-    if hasattr(controller, "law_parts"):
-        if controller.runs_compiled(mechanism):
-            return Law(controller.law_parts(mechanism), np.zeros(n), None, name, stated)
-        parts = replace(passive_parts(n), period=controller.period or 0.0, breaks=controller.breaks)
-        return Law(parts, np.zeros(n), None, name, stated, controller)
-    if callable(controller):
-        return Law(
-            passive_parts(n), np.zeros(n), checked_law(mechanism, controller, "controller"), "function"
-        )
-    raise InputError(must_be("a controller", "one of kinetree's or a function of (t, q, qd)", controller))
+    if not callable(controller):
+        raise InputError(must_be("a controller", "one of kinetree's or a function of (t, q, qd)", controller))
+    return Law(passive_parts(n), np.zeros(n), checked_law(mechanism, controller, "controller"), "function")
+
+
+def _servo(mechanism: Mechanism, actuators: Any) -> Law:
+    """The mechanism's own actuators."""
+    n, name = mechanism.n_dof, type(actuators).__name__
+    servos = actuators.servo_parts(mechanism)
+    return Law(passive_parts(n), np.zeros(n), None, name, actuators.settings(), servos=servos)
+
+
+def _modeled(mechanism: Mechanism, controller: Any) -> Law:
+    """A controller of kinetree's, compiled if that can be."""
+    n, name, stated = mechanism.n_dof, type(controller).__name__, controller.settings()
+    if controller.runs_compiled(mechanism):
+        return Law(controller.law_parts(mechanism), np.zeros(n), None, name, stated)
+    parts = replace(passive_parts(n), period=controller.period or 0.0, breaks=controller.breaks)
+    return Law(parts, np.zeros(n), None, name, stated, controller)
 
 
 def _sampled(mechanism: Mechanism, controller: Any) -> Law:
@@ -273,6 +275,15 @@ def _prescribed(mechanism: Mechanism, given: Any) -> Law:
     parts = replace(law.parts, breaks=tuple(sorted({*law.parts.breaks, *breaks})))
     name, stated = type(given).__name__, given.settings()
     return replace(law, parts=parts, name=name, settings=stated, prescribed=Prescription(places, motion))
+
+
+WAYS: dict[str, Callable[[Mechanism, Any], Law]] = {
+    "prescribed_parts": _prescribed,
+    "drive_parts": _actuated,
+    "sampled": _sampled,
+    "servo_parts": _servo,
+    "law_parts": _modeled,
+}  # what controllers offer to simulations, and how it is read; `simulation.given` has them as protocols
 
 
 def check_prescribed(mechanism: Mechanism, law: Law, q0: Array, qd0: Array, duration: float) -> None:

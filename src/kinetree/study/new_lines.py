@@ -1,15 +1,36 @@
-"""Lines that several kinds of new studies have: how a file is read, and what lets joint limits act."""
+"""What new files are made of: templates, how a file is read, and what lets joint limits act."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
 
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import independent_axes
+
+FOLDER = Path(__file__).with_name("templates")
+
+
+class FileTemplate:
+    """The sections of a file of ``templates/``: each begins at a line ``#: NAME``.
+
+    >>> print(FileTemplate("pendulum").filled("all", mass=1.5, length=0.4).splitlines()[1])
+    name = "bob"
+    """
+
+    def __init__(self, name: str) -> None:
+        parts = (FOLDER / f"{name}.toml").read_text(encoding="utf-8").split("#: ")[1:]
+        self._sections = dict(part.split("\n", 1) for part in parts)
+
+    def filled(self, section: str, **values: float | str) -> str:
+        """A section with ``$name`` replaced by values; numbers have six digits."""
+        texts = {name: x if isinstance(x, str) else f"{x:g}" for name, x in values.items()}
+        return Template(self._sections[section]).substitute(texts)
 
 
 def option_lines(options: Mapping[str, Any]) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from kinetree.errors import InputError, must_be, unknown_name
+from kinetree.study.new_lines import FileTemplate
 
 GRAVITY = 9.81
 STRONG = 0.8  # effort limit, in m g L
@@ -31,10 +32,10 @@ TEMPLATES = {
 }
 
 
-def walker_lines(template: str, values: Mapping[str, float] | None = None) -> list[str]:
+def walker_text(template: str, values: Mapping[str, float] | None = None) -> str:
     """Tables of a mechanism file; ``values`` change lengths (m) and masses (kg) of the template.
 
-    >>> sum("[[contact]]" in line for line in walker_lines("hexapod"))
+    >>> walker_text("hexapod").count("[[contact]]")
     6
     """
     if template not in USUAL:
@@ -46,8 +47,7 @@ def walker_lines(template: str, values: Mapping[str, float] | None = None) -> li
         if not 0.0 < value < 1e6:
             raise InputError(must_be(f"template '{template}': {key}", "a number > 0", value, "g"))
         size[key] = float(value)
-    make: Callable[[Mapping[str, float], str], list[str]] = _biped if "biped" in template else _many
-    return make(size, template)
+    return (_biped if "biped" in template else _many)(size, template)
 
 
 def scaled(template: str, length: float, mass: float) -> dict[str, float]:
@@ -63,106 +63,34 @@ def _torque(size: Mapping[str, float], legs: int) -> float:
     return STRONG * weight * (size["thigh"] + size["shank"])
 
 
-def _biped(size: Mapping[str, float], template: str) -> list[str]:
-    planar, x = template == "planar_biped", size["foot_length"]
-    most = f"effort_limit = {_torque(size, 2):.4g}"
+def _biped(size: Mapping[str, float], template: str) -> str:
+    planar, x, file = template == "planar_biped", size["foot_length"], FileTemplate("biped")
     width, height, high = size["hip_width"], size["trunk_height"], size["ankle_height"]
-    base = (
-        'joint = { name = "base", kind = "planar", axis = "y", driven = false }'
-        "  # translates along x and z, rotates about y"
-        if planar
-        else 'joint = { name = "base", kind = "free" }  # moves freely: three positions, then angles YXZ'
-    )
-    lines = [
-        "[[body]]",
-        'name = "trunk"',
-        base,
-        f"box = {{ mass = {size['trunk_mass']:g}, size = [{0.5 * width:g}, {1.2 * width:g}, {height:g}], "
-        f"center = [0, 0, {0.5 * height:g}] }}",
-    ]
+    trunk = {"depth": 0.5 * width, "breadth": 1.2 * width, "middle": 0.5 * height}
+    text = file.filled("planar trunk" if planar else "trunk", **size, **trunk)
+    pin = 'kind = "revolute", axis = "y"'
     for side, y in (("left", 0.5 * width), ("right", -0.5 * width)):
-        where = f"[0, {0.0 if planar else y:g}, 0]"
-        hip = (
-            f'kind = "revolute", axis = "y", at = {where}'
-            if planar
-            else f'kind = "spherical", sequence = "ZXY", at = {where}'
-        )
-        ankle = 'kind = "revolute", axis = "y"' if planar else 'kind = "universal", sequence = "YX"'
-        lines += [
-            "",
-            "[[body]]",
-            f'name = "{side}_thigh"',
-            'parent = "trunk"',
-            f'joint = {{ name = "{side}_hip", {hip}, {most} }}',
-            f"rod = {{ mass = {size['thigh_mass']:g}, end = [0, 0, {-size['thigh']:g}] }}",
-            "",
-            "[[body]]",
-            f'name = "{side}_shank"',
-            f'parent = "{side}_thigh"',
-            f'joint = {{ name = "{side}_knee", kind = "revolute", axis = "y", '
-            f'at = [0, 0, {-size["thigh"]:g}], lower = 0, upper = "150 deg", {most} }}',
-            f"rod = {{ mass = {size['shank_mass']:g}, end = [0, 0, {-size['shank']:g}] }}",
-            "",
-            "[[body]]",
-            f'name = "{side}_foot"',
-            f'parent = "{side}_shank"',
-            f'joint = {{ name = "{side}_ankle", {ankle}, at = [0, 0, {-size["shank"]:g}], {most} }}',
-            f"box = {{ mass = {size['foot_mass']:g}, size = [{x:g}, {size['foot_width']:g}, "
-            f"{0.5 * high:g}], center = [{0.1 * x:g}, 0, {-0.75 * high:g}] }}",
-        ]
-        lines += _sole(size, side, planar)
-    return lines
+        text += file.filled(
+            "leg", **size, side=side, y=0.0 if planar else y, most=f"{_torque(size, 2):.4g}",
+            hip=pin if planar else 'kind = "spherical", sequence = "ZXY"',
+            hinge=pin if planar else 'kind = "universal", sequence = "YX"',
+            knee=-size["thigh"], ankle=-size["shank"], thick=0.5 * high, ahead=0.1 * x, below=-0.75 * high,
+        )  # fmt: skip
+        for end, along in (("toe", 0.6), ("heel", -0.4)):
+            for where, beside in (("", 0.0),) if planar else (("_left", 0.5), ("_right", -0.5)):
+                at = {"x": along * x, "y": beside * size["foot_width"], "sole": -high}
+                text += file.filled("point", side=side, place=end + where, **at)
+    return text
 
 
-def _sole(size: Mapping[str, float], side: str, planar: bool) -> list[str]:
-    lines = []
-    for end, x in (("toe", 0.6), ("heel", -0.4)):
-        for where, y in (("", 0.0),) if planar else (("_left", 0.5), ("_right", -0.5)):
-            place = f"[{x * size['foot_length']:g}, {y * size['foot_width']:g}, {-size['ankle_height']:g}]"
-            lines += [
-                "",
-                "[[contact]]  # a point that may touch the ground",
-                f'name = "{side}_{end}{where}"',
-                f'body = "{side}_foot"',
-                f"at = {place}",
-            ]
-    return lines
-
-
-def _many(size: Mapping[str, float], template: str) -> list[str]:
-    rows = 2 if template == "quadruped" else 3
-    most = f"effort_limit = {_torque(size, 2 * rows):.4g}"
-    length, width, height = size["trunk_length"], size["hip_width"], size["trunk_height"]
-    lines = [
-        "[[body]]",
-        'name = "trunk"',
-        'joint = { name = "base", kind = "free" }  # moves freely: three positions, then angles YXZ',
-        f"box = {{ mass = {size['trunk_mass']:g}, size = [{1.2 * length:g}, {0.8 * width:g}, {height:g}] }}",
-    ]
-    names = {2: ("front", "rear"), 3: ("front", "middle", "rear")}[rows]
+def _many(size: Mapping[str, float], template: str) -> str:
+    names = ("front", "rear") if template == "quadruped" else ("front", "middle", "rear")
+    length, width, file = size["trunk_length"], size["hip_width"], FileTemplate("many_legs")
+    text = file.filled("trunk", **size, long=1.2 * length, wide=0.8 * width)
     for k, name in enumerate(names):
         for side, y in (("left", 0.5 * width), ("right", -0.5 * width)):
-            leg, x = f"{name}_{side}", length * (0.5 - k / (rows - 1))
-            lines += [
-                "",
-                "[[body]]",
-                f'name = "{leg}_thigh"',
-                'parent = "trunk"',
-                f'joint = {{ name = "{leg}_hip", kind = "universal", sequence = "XY", '
-                f"at = [{x:g}, {y:g}, 0], {most} }}",
-                f"rod = {{ mass = {size['thigh_mass']:g}, end = [0, 0, {-size['thigh']:g}] }}",
-                "",
-                "[[body]]",
-                f'name = "{leg}_shank"',
-                f'parent = "{leg}_thigh"',
-                f'joint = {{ name = "{leg}_knee", kind = "revolute", axis = "y", '
-                f"at = [0, 0, {-size['thigh']:g}], {most} }}",
-                f"rod = {{ mass = {size['shank_mass']:g}, end = [0, 0, {-size['shank']:g}] }}",
-                "",
-                "[[contact]]  # a ball that may touch the ground",
-                f'name = "{leg}_foot"',
-                f'body = "{leg}_shank"',
-                f"at = [0, 0, {-size['shank']:g}]",
-                f"radius = {size['foot_radius']:g}",
-            ]
-    return lines
+            text += file.filled(
+                "leg", **size, leg=f"{name}_{side}", x=length * (0.5 - k / (len(names) - 1)), y=y,
+                most=f"{_torque(size, 2 * len(names)):.4g}", knee=-size["thigh"], ankle=-size["shank"],
+            )  # fmt: skip
+    return text

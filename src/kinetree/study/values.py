@@ -55,7 +55,7 @@ def as_choice(value: object, kind: str, choices: Callable[[], Iterable[str]]) ->
     """One of some names; the nearest one is suggested."""
     names = list(choices())
     if not isinstance(value, str) or value not in names:
-        raise ValueError(f"must be a known {kind}: {unknown_name(kind, value, names)}")
+        raise ValueError(unknown_name(kind, value, names).after(f"must be a known {kind}: "))
     return value
 
 

@@ -83,6 +83,7 @@ def _simulation_pieces() -> Iterator[Piece]:
         observe,
         rates,
         sample,
+        step_derivatives,
         step_states,
         switch,
     )
@@ -114,6 +115,7 @@ def _simulation_pieces() -> Iterator[Piece]:
     yield "motion of prescribed joints", prescribed_motion
     yield "forces in simulations", observe
     yield "steps with rigid contact", step_states
+    yield "derivatives of steps", step_derivatives
     for name in STAGES:
         yield f"integration by {name}", partial(advancing, name)
         yield f"integration by {name}, with events", partial(advancing, name, watched=True)

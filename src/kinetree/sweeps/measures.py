@@ -94,14 +94,16 @@ class Measure:
                 f"such as 'peak {self.variable}'; allowed: {listed(REDUCTIONS)}"
             )
         if self.variable not in known:
-            raise MeasureError(f"measure '{self.name}': {unknown_name('number', self.variable, known)}")
+            raise MeasureError(unknown_name("number", self.variable, known).after(f"measure '{self.name}': "))
         unit = "s" if self.variable == "duration" else "1"
         return Value((), np.asarray(float(known[self.variable])), unit, self.variable.replace("_", " "))
 
     def _reduced(self, result: Result) -> Value:
         over_time = [name for name in result.variables if TIME in result[name].dims]
         if self.variable not in over_time:
-            raise MeasureError(f"measure '{self.name}': {unknown_name('variable', self.variable, over_time)}")
+            raise MeasureError(
+                unknown_name("variable", self.variable, over_time).after(f"measure '{self.name}': ")
+            )
         array = result[self.variable]
         leading = [ROLLOUT] if ROLLOUT in array.dims else []  # a batch of motions
         array = array.transpose(TIME, *leading, ...)
@@ -109,7 +111,7 @@ class Measure:
             dims = [d for d in array.dims[1:] if d in array.coords and label in array[d].values.tolist()]
             if not dims:
                 known = [str(x) for d in array.dims[1:] if d in array.coords for x in array[d].values]
-                raise MeasureError(f"measure '{self.name}': {unknown_name('label', label, known)}")
+                raise MeasureError(unknown_name("label", label, known).after(f"measure '{self.name}': "))
             array = array.sel({dims[0]: label})
         reduce, unit, meaning = REDUCTIONS[str(self.reduction)]
         values = np.asarray(reduce(np.asarray(array.values, dtype=np.float64), result.time.values))
@@ -185,7 +187,7 @@ def values_of(result: Result, measures: list[Measure], keep: Iterable[str]) -> d
     kept = list(keep)
     for name in [*kept, *([TIME] if kept else [])]:
         if name != TIME and name not in result.variables:
-            raise MeasureError(f"sweep.keep: {unknown_name('variable', name, result.variables)}")
+            raise MeasureError(unknown_name("variable", name, result.variables).after("sweep.keep: "))
         array = result[name]
         dims = tuple(INSTANT if dim == TIME else str(dim) for dim in array.dims)
         units = "s" if name == TIME else result.units(name)

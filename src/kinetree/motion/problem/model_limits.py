@@ -96,10 +96,10 @@ def _covered(mechanism: Mechanism, term: Constraint) -> Sequence[str]:
 
 
 def _following(mechanism: Mechanism, still: Collection[str]) -> Iterator[Constraint]:
-    """Terms that keep joints which follow others within their limits of position."""
+    """Terms that keep joints which follow others linearly within their limits of position."""
     for joint in (link.joint for link in mechanism.links):
         lower, upper = (None if np.isinf(x).all() else float(x[0]) for x in (joint.lower, joint.upper))
-        if joint.mimic is None or (lower is None and upper is None):
+        if joint.mimic is None or joint.mimic.law is not None or (lower is None and upper is None):
             continue
         ends = (None if x is None else x - joint.mimic.offset for x in (lower, upper))
         ratios = {name: ratio for name, ratio in joint.mimic.leaders if ratio != 0.0}

@@ -105,31 +105,19 @@ def presolved(
     ties.gather(low, high)
     single = np.flatnonzero(gone & (count == 1) & ~used)
     entry = open_entries[single].argmax(axis=1)
-    _bound(
-        low,
-        high,
-        columns[single, entry],
-        values[single, entry],
-        (lower - constant)[single],
-        (upper - constant)[single],
-    )
+    sides = ((side - constant)[single] for side in (lower, upper))
+    _bound(low, high, columns[single, entry], values[single, entry], *sides)
     used[single] = True
     keep = (count > 0) & ~used & (np.isfinite(lower) | np.isfinite(upper))
     is_root = ties.root == np.arange(size)
     free = is_root & ~known
     number = np.cumsum(free) - 1
     row, place = np.nonzero(open_entries[keep])
-    shape = int(keep.sum()), int(free.sum())
-    unit = np.ones(size) if sizes is None else sizes
-    if shape[0] == 0:
-        matrix = sparse.csr_array(shape)
-    else:
-        own = columns[keep][row, place]
-        entries = values[keep][row, place] * unit[own], (row, number[own])
-        matrix = sparse.csr_array(entries, shape=shape)
+    own, unit = columns[keep][row, place], np.ones(size) if sizes is None else sizes
+    entries = values[keep][row, place] * unit[own], (row, number[own])
     fixes = known[ties.root]
     return Linear(
-        matrix,
+        sparse.csr_array(entries, shape=(int(keep.sum()), int(free.sum()))),
         (lower - constant)[keep],
         (upper - constant)[keep],
         ties.shift + np.where(fixes, ties.factor * x[ties.root], 0.0),

@@ -107,24 +107,7 @@ class Problem:
         limits: Limits = None,
         regularization: float | None = None,
     ) -> None:
-        self.arguments: dict[str, Any] = {
-            "mechanism": mechanism,
-            "objective": objective,
-            "constraints": constraints,
-            "duration": duration,
-            "segments": segments,
-            "degree": degree,
-            "samples": samples,
-            "breaks": breaks,
-            "clamped": clamped,
-            "frozen": frozen,
-            "loads": loads,
-            "independent": independent,
-            "guess": guess,
-            "sizes": sizes,
-            "limits": limits,
-            "regularization": regularization,
-        }
+        self.arguments: dict[str, Any] = {name: x for name, x in locals().items() if name != "self"}
         expect_mechanism(mechanism)
         self.mechanism = mechanism
         low, high = duration_bounds(duration)
@@ -145,9 +128,7 @@ class Problem:
         self.constraints[:0] = model_terms(mechanism, limits, self.constraints, still)
         terms: list[Term] = [*self.objective, *self.constraints]
         branch = Branch(independent, first_pose(mechanism, guess, self.constraints))
-        self.setting = _setting(
-            mechanism, basis, duration_bounds(duration), samples, frozen, sizes, terms, branch
-        )
+        self.setting = _setting(mechanism, basis, (low, high), samples, frozen, sizes, terms, branch)
         self.loads = _loads(mechanism, loads)
         self.acting = [load for term in terms for load in term.acting(self.setting)]
         if self.acting and mechanism.loops:

@@ -18,7 +18,7 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.rotation import rotation_matrix
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import RATES
@@ -140,7 +140,7 @@ class KeepOutBox(Constraint):
         self.body, self.of, self.at = body, of, at
         self.center, self.size = vector(center, 3, "center"), vector(size, 3, "size of the box")
         if not (self.size > 0.0).all():
-            raise InputError(f"{self.family}: size must be > 0 m, got {self.size.tolist()}")
+            raise InputError(must_be(f"{self.family}: size", "> 0 m", self.size.tolist()))
         self.ends = _segment(body, start, end)
         self.rotation = np.eye(3) if rotation is None else rotation_matrix(rotation, "rotation of the box")
         self.distance = _size(radius, f"radius of '{body}'") + _size(clearance, "clearance")
@@ -182,7 +182,7 @@ def _segment(body: str, start: ArrayLike, end: ArrayLike | None) -> tuple[Array,
 def _size(value: float, what: str) -> float:
     x = number(value, what)
     if x < 0.0:
-        raise InputError(f"{what} must be >= 0 m, got {x:g}")
+        raise InputError(must_be(what, ">= 0 m", x, "g"))
     return x
 
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
 from kinetree.declare import Parameter, declare
-from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, must_be, unknown_name
 from kinetree.motion.problem.setting import PLACES, Setting, Where
 from kinetree.motion.terms.arguments import During, JointNames, Values
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, a_part, per_joint
@@ -71,7 +71,7 @@ class Boundary(Constraint):
     def asked(self, setting: Setting) -> Iterator[tuple[int, list[int], Array]]:
         """Which joints must have which positions (rate 0), velocities (1), accelerations (2)."""
         if len(setting.where(self.at, self.family)) != 1:
-            raise InputError(f"{self.family}: at must be one instant, got {shown(self.at)}")
+            raise InputError(must_be(f"{self.family}: at", "one instant", self.at))
         for rate, given in enumerate(self.given):
             if given is not None:
                 joints, values = _by_joint(setting, given, f"{NAMES[rate]} at {self.at!r}")
@@ -167,7 +167,7 @@ def _by_joint(setting: Setting, given: ArrayLike | Mapping[str, float], what: st
     if isinstance(given, Mapping):
         for name in given:
             if name not in names:
-                raise InputError(f"{what}: {unknown_name('joint', name, names)}")
+                raise InputError(unknown_name("joint", name, names).after(f"{what}: "))
         joints = [setting.mechanism.joint_index(name) for name in given]
         return joints, np.array([number(x, f"{what} of '{name}'") for name, x in given.items()])
     array = np.asarray(given, dtype=object)
@@ -217,13 +217,13 @@ def _chosen_rates(rates: Rates, family: str) -> list[int]:
     if isinstance(rates, int) and not isinstance(rates, bool):
         if rates not in (1, 2, 3):
             raise InputError(
-                f"{family}: rates must be 1, 2 or 3 (position, velocity, acceleration), got {rates}"
+                must_be(f"{family}: rates", "1, 2 or 3 (position, velocity, acceleration)", rates, "")
             )
         return list(range(rates))
     names = list(rates) if isinstance(rates, Iterable) and not isinstance(rates, str) else [rates]
     for name in names:
         if str(name) not in NAMES:
-            raise InputError(f"{family}: rates: {unknown_name('quantity', str(name), NAMES)}")
+            raise InputError(unknown_name("quantity", str(name), NAMES).after(f"{family}: rates: "))
     if not names:
         raise InputError(f"{family}: rates must name at least one of {', '.join(NAMES)}")
     return sorted({NAMES.index(str(name)) for name in names})
@@ -325,7 +325,7 @@ class _Cycle:
         self.names = [setting.mechanism.joint_names[j] for j in ends]
         for name in offset:
             if name not in self.names:
-                raise InputError(f"{family}: offset: {unknown_name('joint', name, self.names)}")
+                raise InputError(unknown_name("joint", name, self.names).after(f"{family}: offset: "))
         self.offset = np.array(
             [number(offset.get(name, 0.0), f"{family}: offset of '{name}'") for name in self.names]
         )
@@ -397,7 +397,7 @@ class Hold(Constraint):
         chosen = setting.spline_joints(self.joints, self.family)
         values = per_joint(self.position, setting, chosen, f"position of {self.family}", 0.0)
         if not np.isfinite(values).all():
-            raise InputError(f"position of {self.family} must be finite, got {values.tolist()}")
+            raise InputError(must_be(f"position of {self.family}", "finite", values.tolist()))
         basis, (a, b) = setting.profiles.basis, self.during
         first, last = basis.knots[: basis.n_control], basis.knots[basis.degree + 1 :]
         held = np.flatnonzero((first < b - CLOSE) & (last > a + CLOSE))

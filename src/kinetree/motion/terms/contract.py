@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, must_be, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.places import BodySpin, Place
 from kinetree.motion.problem.profile import RATES
@@ -419,7 +419,7 @@ def per_joint(
     if isinstance(value, dict):
         for name in value:
             if name not in names:
-                raise InputError(f"{what}: {unknown_name('joint', name, names)}")
+                raise InputError(unknown_name("joint", name, names).after(f"{what}: "))
         value = [value.get(name, default) for name in names]
     array = numbers(value, what)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != len(names)):
@@ -444,10 +444,10 @@ def two_bounds(lower: float | None, upper: float | None, what: str) -> tuple[flo
 def a_part(during: Sequence[float], what: str) -> tuple[float, float]:
     """From which s to which: two ascending numbers from 0 to 1."""
     if isinstance(during, str) or not isinstance(during, Sequence | np.ndarray) or len(during) != 2:
-        raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {shown(during)}")
+        raise InputError(must_be(f"{what}: during", "two ascending s from 0 to 1", during))
     begin, end = (number(x, f"{what}: during") for x in during)
     if not 0.0 <= begin < end <= 1.0:
-        raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {shown(during)}")
+        raise InputError(must_be(f"{what}: during", "two ascending s from 0 to 1", during))
     return begin, end
 
 

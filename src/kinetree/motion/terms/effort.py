@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.declare import Parameter, Short, declare
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.terms.arguments import (
     During,
@@ -88,7 +88,7 @@ class SquaredTorque(Objective):
         weights = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)
         if not np.isfinite(weights).all() or (weights < 0.0).any():
             raise InputError(
-                f"weights of {self.family} must be finite and not negative, got {weights.tolist()}"
+                must_be(f"weights of {self.family}", "finite and not negative", weights.tolist())
             )
         if self.normalized:
             weights = weights / effort_limits(setting, chosen, self.family) ** 2
@@ -122,7 +122,7 @@ class Effort(Objective):
         self.exponent, self.joints, self.weights, self.limits = exponent, joints, weights, limits
         self.during = a_part(during, self.family)
         if not 2.0 <= number(exponent, f"exponent of {self.family}") < np.inf:
-            raise InputError(f"exponent of {self.family} must be 2 or more, got {exponent}")
+            raise InputError(must_be(f"exponent of {self.family}", "2 or more", exponent, ""))
 
     @override
     def integrand(self, setting: Setting) -> Function:
@@ -200,12 +200,12 @@ def weighed_torques(
     chosen = setting.joints(joints, family)
     factors = per_joint(weights, setting, chosen, f"weights of {family}", 1.0)
     if not np.isfinite(factors).all() or (factors < 0.0).any():
-        raise InputError(f"weights of {family} must be finite and not negative, got {factors.tolist()}")
+        raise InputError(must_be(f"weights of {family}", "finite and not negative", factors.tolist()))
     if limits is None:
         return chosen, factors, effort_limits(setting, chosen, family)
     sizes = per_joint(limits, setting, chosen, f"limits of {family}", np.inf)
     if not (np.isfinite(sizes) & (sizes > 0.0)).all():
-        raise InputError(f"limits of {family} must be positive, one for every joint, got {sizes.tolist()}")
+        raise InputError(must_be(f"limits of {family}", "positive, one for every joint", sizes.tolist()))
     return chosen, factors, sizes
 
 
@@ -218,7 +218,7 @@ def time_and_torque(u: float) -> list[Objective]:
     [0.99, 0.01]
     """
     if not 0.0 <= number(u, "the torque weight u") <= 1.0:
-        raise InputError(f"the torque weight u must be between 0 (time) and 1 (torque), got {u}")
+        raise InputError(must_be("the torque weight u", "between 0 (time) and 1 (torque)", u, ""))
     return [(1.0 - u) * Time(), u * SquaredTorque()]
 
 
@@ -325,7 +325,7 @@ class TorqueRateLimits(Constraint):
         chosen = setting.driven_joints(self.joints, self.family)
         limit = per_joint(self.limit, setting, chosen, self.family, np.inf)
         if (limit <= 0.0).any():
-            raise InputError(f"{self.family} must be positive, got {limit.tolist()}")
+            raise InputError(must_be(self.family, "positive", limit.tolist()))
         names = [setting.mechanism.joint_names[j] for j in chosen]
         s, units = setting.samples, setting.units(chosen, "N m/s", "N/s")
         return [SampleChanges(Torque(setting.own[chosen]), s, -limit, limit, self.family, names, units)]

@@ -18,7 +18,7 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, expect, shown, texts, unknown_name
+from kinetree.errors import InputError, expect, must_be, texts, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.problem.unknowns import Curve
@@ -82,24 +82,24 @@ class UnknownLoad(Constraint):
         self.body, self.name, self.axes, self.at = body, body if name is None else name, axes, at
         what = self._what
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"{self.family} on '{body}': the name must be a text, got {shown(name)}")
+            raise InputError(must_be(f"{self.family} on '{body}': the name", "a text", name))
         if (
             not isinstance(axes, str)
             or not axes
             or any(x not in AXES for x in axes)
             or len(set(axes)) < len(axes)
         ):
-            raise InputError(f"{what}: axes must be some of x, y and z, each once, got {shown(axes)}")
+            raise InputError(must_be(f"{what}: axes", "some of x, y and z, each once", axes))
         self.lower = _by_axis(lower, axes, f"lower bound of {what}", -np.inf)
         self.upper = _by_axis(upper, axes, f"upper bound of {what}", np.inf)
         ordered(self.lower, self.upper, list(axes), what)
         self.segments, self.degree = segments, degree
         self.size = None if size is None else number(size, f"size of {what}")
         if self.size is not None and self.size <= 0.0:
-            raise InputError(f"{what}: size must be positive, got {size}")
+            raise InputError(must_be(f"{what}: size", "positive", size, ""))
         self.start = None if start is None else _by_axis(start, axes, f"start of {what}", 0.0)
         if self.start is not None and not np.isfinite(self.start).all():
-            raise InputError(f"start of {what} must be finite, got {self.start.tolist()}")
+            raise InputError(must_be(f"start of {what}", "finite", self.start.tolist()))
         self.during = a_part(during, what)
 
     @property
@@ -125,7 +125,7 @@ class UnknownLoad(Constraint):
     def unknowns(self, mechanism: Mechanism, basis: BSplineBasis) -> list[Curve]:
         """Its components over time."""
         if self.body not in mechanism.body_names:
-            raise InputError(f"{self.family}: {unknown_name('body', self.body, mechanism.body_names)}")
+            raise InputError(unknown_name("body", self.body, mechanism.body_names).after(f"{self.family}: "))
         scale = self._scale(mechanism)
         start = self._first(scale) if self.start is None else self.start
         labels, own = tuple(self.axes), self._basis(basis)
@@ -282,7 +282,7 @@ class UnknownForce(UnknownLoad):
         self.normal = None if normal is None else _normal(normal, axes, self._what)
         self.friction = None if friction is None else number(friction, f"friction of {self._what}")
         if self.friction is not None and self.friction < 0.0:
-            raise InputError(f"{self._what}: friction must be 0 or more, got {friction}")
+            raise InputError(must_be(f"{self._what}: friction", "0 or more", friction, ""))
         if self.friction is not None and self.normal is None:
             raise InputError(
                 f"{self._what}: friction needs the normal of the surface, such as normal=(0, 0, 1)"
@@ -484,7 +484,7 @@ class Friction(Constraint):
         if not self.forces:
             raise InputError(f"{self.family}: name at least one unknown force")
         if self.friction < 0.0:
-            raise InputError(f"coefficient of {self.family} must be 0 or more, got {friction}")
+            raise InputError(must_be(f"coefficient of {self.family}", "0 or more", friction, ""))
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
@@ -514,7 +514,7 @@ class Friction(Constraint):
 def checked_shape(shape: str, family: str) -> str:
     """The name of a shape of friction."""
     if shape not in SHAPES:
-        raise InputError(f"{family}: {unknown_name('shape', str(shape), SHAPES)}")
+        raise InputError(unknown_name("shape", str(shape), SHAPES).after(f"{family}: "))
     return shape
 
 
@@ -617,7 +617,7 @@ class SquaredForce(Objective):
         curve = setting.unknowns.curve(PREFIX + self.force, self.family)
         weights = _by_axis(self.weights, "".join(curve.labels), f"weights of {what}", 1.0)
         if not np.isfinite(weights).all() or (weights < 0.0).any():
-            raise InputError(f"weights of {what} must be finite and not negative, got {weights.tolist()}")
+            raise InputError(must_be(f"weights of {what}", "finite and not negative", weights.tolist()))
         return _Squares(curve.name, weights)
 
 
@@ -649,13 +649,11 @@ def _by_axis(value: Components | None, axes: str, what: str, default: float) -> 
     if isinstance(value, Mapping):
         for letter in value:
             if letter not in tuple(axes):
-                raise InputError(f"{what}: {unknown_name('axis', letter, tuple(axes))}")
+                raise InputError(unknown_name("axis", letter, tuple(axes)).after(f"{what}: "))
         return np.array([number(value[x], f"{what}, {x}") if x in value else default for x in axes])
     found = numbers(value, what)
     if found.shape not in ((), (len(axes),)) or np.isnan(found).any():
-        raise InputError(
-            f"{what} must be one number or {len(axes)}, one for each of {axes!r}, got {shown(value)}"
-        )
+        raise InputError(must_be(what, f"one number or {len(axes)}, one for each of {axes!r}", value))
     return np.broadcast_to(found, (len(axes),)).astype(np.float64)
 
 

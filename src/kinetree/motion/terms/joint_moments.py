@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError
+from kinetree.errors import InputError, must_be
 from kinetree.model.human.passive import passive_moments
 from kinetree.model.human.segments import SIDES
 from kinetree.motion.problem.profile import PAIRS
@@ -136,7 +136,7 @@ class JointSprings(JointMoments):
         )
         if not (np.isfinite(stiffness) & (stiffness >= 0.0) & np.isfinite(rest)).all():
             raise InputError(
-                f"{self.family}: stiffness must be finite and not negative, got {stiffness.tolist()}"
+                must_be(f"{self.family}: stiffness", "finite and not negative", stiffness.tolist())
             )
         return _Springs([setting.mechanism.joint_names[j] for j in chosen], stiffness, rest)
 

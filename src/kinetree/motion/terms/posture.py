@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, expect, listed
+from kinetree.errors import InputError, expect, listed, must_be
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
@@ -89,7 +89,7 @@ class Posture(Objective):
         matrix, weights, chosen = _each(setting, self.joints, self.weights, self.family)
         target = per_joint(self.position, setting, chosen, f"position of {self.family}", 0.0)
         if not np.isfinite(target).all():
-            raise InputError(f"position of {self.family} must be finite, got {target.tolist()}")
+            raise InputError(must_be(f"position of {self.family}", "finite", target.tolist()))
         return MotionSquares(0, matrix, weights, target)
 
     @override
@@ -137,7 +137,7 @@ def _each(setting: Setting, joints: Names, given: Values, family: str) -> tuple[
     chosen = setting.moving_joints(joints, family)
     weights = per_joint(given, setting, chosen, f"weights of {family}", 1.0)
     if not np.isfinite(weights).all() or (weights < 0.0).any():
-        raise InputError(f"weights of {family} must be finite and not negative, got {weights.tolist()}")
+        raise InputError(must_be(f"weights of {family}", "finite and not negative", weights.tolist()))
     matrix = np.zeros((len(chosen), len(setting.profiles.varying)))
     matrix[np.arange(len(chosen)), [setting.column[j] for j in chosen]] = 1.0
     return matrix, weights, chosen

@@ -12,7 +12,7 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At, Curves
 from kinetree.motion.terms.arguments import Instants, JointName, JointNames
@@ -44,7 +44,7 @@ class Power(Objective):
     ) -> None:
         self.joints, self.smooth = joints, number(smooth, "smooth")
         if self.smooth <= 0.0:
-            raise InputError(f"smooth must be positive, got {smooth}")
+            raise InputError(must_be("smooth", "positive", smooth, ""))
 
     @override
     def integrand(self, setting: Setting) -> Function:
@@ -132,7 +132,7 @@ class StrengthLimit(Constraint):
         self.angles, self.velocities = row(angles, "angles"), row(velocities, "velocities")
         self.strength = row(strength, "strength")
         if direction not in (1, -1):
-            raise InputError(f"{self.family}: direction must be 1 or -1, got {shown(direction)}")
+            raise InputError(must_be(f"{self.family}: direction", "1 or -1", direction))
         shape = (len(self.angles), len(self.velocities))
         if self.strength.shape != shape or min(shape) < 2:
             raise InputError(f"{self.family}: strength must have shape {shape}, got {self.strength.shape}")

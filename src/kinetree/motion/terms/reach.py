@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, matrix, number, numbers, vector
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be
 from kinetree.motion.problem.places import AxisFrames, Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
@@ -80,7 +80,7 @@ class PointPosition(Constraint):
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
         self.travel = vector(travel, 3, f"travel of '{body}'")
         if not isinstance(axes, str) or not axes or any(letter not in AXES for letter in axes):
-            raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
+            raise InputError(must_be(f"{self.family}: axes", "some of x, y and z", axes))
         self.axes = [AXES.index(letter) for letter in axes]
         if target is not None:
             self.lower = self.upper = row(target, f"target of '{body}'")
@@ -276,7 +276,7 @@ class RelativePosition(Constraint):
             vector(of_point, 3, f"point of '{of}'"),
         )
         if not isinstance(axes, str) or not axes or any(letter not in AXES for letter in axes):
-            raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
+            raise InputError(must_be(f"{self.family}: axes", "some of x, y and z", axes))
         self.axes = [AXES.index(letter) for letter in axes]
         self.lower, self.upper = (
             _bound(side if given is None else given, f"{self.family} of '{body}': {what}")
@@ -499,7 +499,7 @@ class KeepOut(Constraint):
         self.points = np.atleast_2d(row(points, "points"))
         self.radius = number(radius, f"radius of the {self.family}")
         if self.radius <= 0.0:
-            raise InputError(f"radius of the {self.family} must be positive, got {radius}")
+            raise InputError(must_be(f"radius of the {self.family}", "positive", radius, ""))
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:

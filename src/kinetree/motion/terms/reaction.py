@@ -63,7 +63,7 @@ class ReactionLimit(Constraint):
         self.upper = number(upper, f"{self.family} of '{body}'")
         if part not in (*PARTS, *COMPONENTS):
             raise InputError(
-                f"{self.family} of '{body}': {unknown_name('part', part, (*PARTS, *COMPONENTS))}"
+                unknown_name("part", part, (*PARTS, *COMPONENTS)).after(f"{self.family} of '{body}': ")
             )
         if part in PARTS:
             if self.upper <= 0.0 or lower is not None:
@@ -127,7 +127,7 @@ class SquaredReaction(Objective):
     ) -> None:
         self.body, self.part = body, part
         if part not in (*PARTS, *COMPONENTS):
-            raise InputError(f"{self.family}: {unknown_name('part', part, (*PARTS, *COMPONENTS))}")
+            raise InputError(unknown_name("part", part, (*PARTS, *COMPONENTS)).after(f"{self.family}: "))
 
     @override
     def reactions(self) -> tuple[str, ...]:

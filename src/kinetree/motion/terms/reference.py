@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array, numbers
-from kinetree.errors import FileError, InputError, shown
+from kinetree.errors import FileError, InputError, must_be, shown
 from kinetree.result.netcdf import load_result
 from kinetree.result.result import Result
 from kinetree.trajectories.base import Trajectory
@@ -52,7 +52,7 @@ def followed(reference: Any) -> ReferencePositions | None:
                 )
             return _timed(t, numbers(q, "reference"), None)
     if callable(reference):
-        raise InputError(f"a reference to track must be numbers, a motion or a file, got {shown(reference)}")
+        raise InputError(must_be("a reference to track", "numbers, a motion or a file", reference))
     return None
 
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.declare import Parameter, declare
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, must_be, shown
 from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
@@ -41,7 +41,7 @@ class PointSpeed(Constraint):
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
         self.limit = number(limit, self.family)
         if self.limit <= 0.0:
-            raise InputError(f"{self.family} must be positive, got {limit}")
+            raise InputError(must_be(self.family, "positive", limit, ""))
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
@@ -84,7 +84,7 @@ class PointVelocity(Constraint):
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
         self.slack = number(slack, f"slack of {self.family} of '{body}'")
         if self.slack < 0.0:
-            raise InputError(f"{self.family} of '{body}': slack must be 0 or more, got {slack}")
+            raise InputError(must_be(f"{self.family} of '{body}': slack", "0 or more", slack, ""))
         if velocity is not None:
             if lower is not None or upper is not None:
                 raise InputError(f"{self.family} of '{body}': give a velocity, or lower and upper, not both")
@@ -99,7 +99,7 @@ class PointVelocity(Constraint):
                 f"{self.upper.tolist()} m/s"
             )
         if not isinstance(axes, str) or not axes or any(letter not in AXES for letter in axes):
-            raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
+            raise InputError(must_be(f"{self.family}: axes", "some of x, y and z", axes))
         self.axes = [AXES.index(letter) for letter in axes]
 
     @override

@@ -19,7 +19,7 @@ from kinetree.algebra.bspline import Integers
 from kinetree.declare import Parameter, declare
 from kinetree.dynamics.axis_motion import axis_motion
 from kinetree.dynamics.coupling import all_axes, all_rates
-from kinetree.errors import InputError, expect
+from kinetree.errors import InputError, expect, must_be
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.terms.arguments import Instants
 from kinetree.motion.terms.contract import Bounded, Constraint, Rows, row, two_bounds
@@ -66,7 +66,7 @@ class TorqueCombination(Constraint):
         if not self.coefficients:
             raise InputError(f"{self.family}: give at least one joint with its coefficient")
         if self.size <= 0.0:
-            raise InputError(f"size of {self.family} must be positive, got {size}")
+            raise InputError(must_be(f"size of {self.family}", "positive", size, ""))
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:

@@ -117,8 +117,9 @@ def step_states() -> Callable[..., bool]:
     """run(unused, memory, begin, end, arrays, times) for states begin..end, both multiples of `LANES`.
 
     ``memory`` is that of `step_memory.STEP`; the arrays are states, torques (batch, n), targets (batch, n),
-    gains (batch, 2 n) and factors of friction (batch, 1). With times = 0 states are looked at:
-    gaps are found, and the cause is the number of an axis that moves no inertia, counted from 1, or 0.
+    gains (batch, 2 n), factors of friction (batch, 1) and, where they differ, masses and moments of the
+    bodies on all axes (batch, 10 n). With times = 0 states are looked at: gaps are
+    found, and the cause is the number of an axis that moves no inertia, counted from 1, or 0.
     """
 
     def make() -> Any:

@@ -436,18 +436,17 @@ def step_derivatives() -> Any:
         head = fields(memory, STEP, 1, 0)
         at = head.state_audit[0]
         for b in range(begin, end, lanes):
-            rows = rows_by_pairs(pairs_, 8, b, lanes)
-            state = rows[0]
-            load(memory, head, state, rows[1], rows[2], rows[3])
-            friction = rows[4][0]
+            rows = rows_by_pairs(pairs_, 9, b, lanes)
+            state, friction = rows[0], rows[4][0]
+            load(memory, head, rows)
             alive = where_less(0.5, state[at + CAUSE], 0.0, 0.0 * friction + 1.0)
             begin_step(memory, head)
             found, counts = new_rates(memory, head, friction, alive)
             if backward == 1:
-                rows[5][0] = pull_back(memory, head, counts, rows[6], rows[7])
+                rows[6][0] = pull_back(memory, head, counts, rows[7], rows[8])
             else:
-                rows[5][0] = step_slopes(memory, head, counts)
-                put(rows[6], rows[7], memory, head)
+                rows[6][0] = step_slopes(memory, head, counts)
+                put(rows[7], rows[8], memory, head)
             end_step(memory, head)
             account(memory, head, state, alive, found)
             unload(memory, head, state)

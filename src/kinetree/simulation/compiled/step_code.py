@@ -62,6 +62,7 @@ from kinetree.simulation.compiled.stepping import (
     JOINT,
     MOVING,
     NUMBERS,
+    OWN,
     PAIRS,
     bias_of,
     inward_solve,
@@ -96,8 +97,9 @@ def views(memory, head):
 
 
 @inline
-def load(memory, head, state, torque, target, gains):
-    """A block of states into lanes."""
+def load(memory, head, block):
+    """A block of states into lanes: states, torques, targets, gains, friction, masses."""
+    state, torque, target, gains, given = block[0], block[1], block[2], block[3], block[5]
     n, nq = head.n[0], head.nq[0]
     q, v = fields(memory, NUMBERS, LANES, head.q[0]), fields(memory, NUMBERS, LANES, head.v[0])
     tau, aim = fields(memory, NUMBERS, LANES, head.tau[0]), fields(memory, NUMBERS, LANES, head.aim[0])
@@ -111,6 +113,12 @@ def load(memory, head, state, torque, target, gains):
     for i in range(n):
         v.x[i] = state[head.state_v[0] + i]
         tau.x[i], aim.x[i], kp.x[i], kd.x[i] = torque[i], target[i], gains[i], gains[n + i]
+    if head.varied[0] == 1:
+        own = fields(memory, OWN, LANES, head.own[0])
+        for i in range(n):
+            k = 10 * i
+            own.m[i], own.h[i] = given[k], (given[k + 1], given[k + 2], given[k + 3])
+            own.S[i] = given[k + 4], given[k + 5], given[k + 6], given[k + 7], given[k + 8], given[k + 9]
     at = head.state_l[0]
     for k in range(head.n_contacts[0]):
         contacts.lam[k] = state[at + 3 * k], state[at + 3 * k + 1], state[at + 3 * k + 2]
@@ -474,7 +482,7 @@ def look(memory, head, friction):
     tree, joints, work, q, v = views(memory, head)
     bias = fields(memory, NUMBERS, LANES, head.bias[0])
     place_axes(tree, joints, work, q.x)
-    place_bodies(tree, work)
+    place_bodies(tree, fields(memory, OWN, LANES, head.own[0]), work)
     bias_of(tree, joints, work, v, bias)
     if head.n_points[0] > 0:
         ground_contacts(memory, head, friction)
@@ -615,9 +623,9 @@ def step_states() -> Any:
         head = fields(memory, STEP, 1, 0)
         at = head.state_audit[0]
         for b in range(begin, end, lanes):
-            state, torque, target, gains, factor_of_friction = rows_by_pairs(pairs_, 5, b, lanes)
-            load(memory, head, state, torque, target, gains)
-            friction = factor_of_friction[0]
+            rows = rows_by_pairs(pairs_, 6, b, lanes)
+            state, friction = rows[0], rows[4][0]
+            load(memory, head, rows)
             if times == 0:
                 look(memory, head, friction)
                 state[at + CAUSE] = factored(memory, head)

@@ -92,7 +92,7 @@ def motion_slopes(tree, joints, work, more, v, change, rate):
                 more.ze[k] = cross_plus(w, work.z[k], more.zd[k])
                 more.se[k] = cross_plus(u, work.z[k], cross_plus(w, work.s[k], more.sd[k]))
         if tree.massive[i]:
-            m, h, S, w, u = tree.m[i], work.h[i], work.S[i], work.w[i], work.v[i]
+            m, h, S, w, u = work.m[i], work.h[i], work.S[i], work.w[i], work.v[i]
             U, a = spin_matrix(w, work.wd[i]), cross_plus(w, u, work.a[i])
             more.f[i], more.n[i] = inertial_force(m, h, U, a), inertial_moment(h, S, U, a)
             more.G[i], more.P[i] = velocity_moment(h, S, w, u), momentum(m, h, w, u)
@@ -135,7 +135,7 @@ def torque_slopes(tree, joints, work, more, dt, by_q, by_v):
     for i in inward(n):
         join_slopes(more, i, tree.parent[i])
         E, P = coriolis(more.G[i], more.P[i])
-        m, h, S = tree.subtree_m[i], work.hc[i], work.Sc[i]
+        m, h, S = work.mc[i], work.hc[i], work.Sc[i]
         z, s, zd = work.z[i], work.s[i], more.zd[i]
         N, F, T = more.N[i], more.F[i], more.T[i]
         In, If = inertia_times(m, h, S, z, s)

@@ -70,6 +70,7 @@ COUNTS = (
     "n_regions",
     "n_triples",
     "uneven",
+    "varied",
     "midpoint",
     "sweeps",
     "cycles",
@@ -77,9 +78,9 @@ COUNTS = (
 )
 TABLES = ("tree", "joints", "points", "bodies", "boxes", "regions", "plane", "terrain", "sought",
           "links", "candidates", "joint_rows", "fill", "reach", "kin", "near_kin")  # fmt: skip
-SCRATCH = ("work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp", "kd",
-           "pairs", "root", "inverse_root", "z", "z_free", "z_old", "b", "y", "column", "row_y", "contacts",
-           "rows", "H", "active", "near", "touched", "marks", "pushed")  # fmt: skip
+SCRATCH = ("own", "work", "q", "v", "q_old", "v_old", "bias", "bias_mid", "mid", "x", "tau", "aim", "kp",
+           "kd", "pairs", "root", "inverse_root", "z", "z_free", "z_old", "b", "y", "column", "row_y",
+           "contacts", "rows", "H", "active", "near", "touched", "marks", "pushed")  # fmt: skip
 OF_SLOPES = ("slopes", "first_q", "first_v", "second_q", "second_v", "middle", "answer", "kept", "test",
              "force", "inverse", "firm", "goal_q", "goal_v", "counts")  # fmt: skip
 STATE = ("state_q", "state_v", "state_l", "state_row", "state_audit", "state_force", "state_gap")

@@ -6,7 +6,7 @@ and the mass matrix is that of the axes at zero angles. All other axes are as ev
 wrenches are in world axes about a common origin near the base, see `centred_world`.
 """
 
-from kinetree.kernels.axes import WORLD, centred_world, inertia, inward, outward, upward
+from kinetree.kernels.axes import WORLD, centred_world, inward, outward, upward
 from kinetree.kernels.crba import ENTRIES
 from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import accumulate, called, lanewise, sincos, square_root
@@ -42,10 +42,11 @@ JOINT = Layout(
 )
 MOVING = Layout(
     z=3, s=3, R=9, p=3, w=3, v=3, wd=3, a=3,
-    h=3, S=6,  # moments of the body on an axis
-    hc=3, Sc=6,  # of the composite body beyond it
+    m=1, h=3, S=6,  # mass and moments of the body on an axis
+    mc=1, hc=3, Sc=6,  # of the composite body beyond it
     n=3, f=3,  # inertial wrench
 )  # fmt: skip
+OWN = Layout(world=False, m=1, h=3, S=6)  # mass and moments of the body on an axis, in its frame
 NUMBERS = Layout(world=False, x=1)
 PAIRS = ENTRIES
 
@@ -94,12 +95,12 @@ def place_axes(tree, joints, work, q):
 
 
 @lanewise
-def place_bodies(tree, work):
-    """First and second moments of all bodies about the common origin."""
+def place_bodies(tree, own, work):
+    """Masses and moments of all bodies about the common origin."""
     for i in outward(tree.parent[WORLD]):
+        work.m[i] = own.m[i]
         if tree.massive[i]:
-            m, h, S = inertia(tree, i)
-            work.h[i], work.S[i] = moved_inertia(m, h, S, work.R[i], work.p[i])
+            work.h[i], work.S[i] = moved_inertia(own.m[i], own.h[i], own.S[i], work.R[i], work.p[i])
         else:
             work.h[i], work.S[i] = ZERO3, ZERO6
 
@@ -124,7 +125,7 @@ def bias_of(tree, joints, work, v, bias):
         if tree.massive[i]:
             w, u, h = work.w[i], work.v[i], work.h[i]
             U, a = spin_matrix(w, work.wd[i]), cross_plus(w, u, work.a[i])
-            work.f[i], work.n[i] = inertial_force(tree.m[i], h, U, a), inertial_moment(h, work.S[i], U, a)
+            work.f[i], work.n[i] = inertial_force(work.m[i], h, U, a), inertial_moment(h, work.S[i], U, a)
         else:
             work.f[i], work.n[i] = ZERO3, ZERO3
     for i in inward(tree.parent[WORLD]):
@@ -149,15 +150,16 @@ def mass_pairs(tree, work, out):
     """M(q) for every axis and its ancestors, tips first, as `crba` packs it."""
     n = tree.parent[WORLD]
     for i in outward(n):
-        work.hc[i], work.Sc[i] = work.h[i], work.S[i]
+        work.mc[i], work.hc[i], work.Sc[i] = work.m[i], work.h[i], work.S[i]
     k = 0
     for i in inward(n):
         j = tree.parent[i]
         h, S = work.hc[i], work.Sc[i]
         if j != WORLD:
+            accumulate(work.mc, j, work.mc[i])
             accumulate(work.hc, j, h)
             accumulate(work.Sc, j, S)
-        L, P = inertia_times(tree.subtree_m[i], h, S, work.z[i], work.s[i])
+        L, P = inertia_times(work.mc[i], h, S, work.z[i], work.s[i])
         drive = tree.armature[i]
         j = i
         while j != WORLD:

@@ -40,6 +40,9 @@ class LaboratoryTable(Table):
     feet: list[str] | None = Field(
         None, description="Bodies that plates push on; default those called calcn or foot, the nearest each."
     )
+    estimate: bool = Field(
+        False, description="Whether forces of the ground are found from the motion where the trial has none."
+    )
     cutoff: Number | None = Field(
         6.0, description="Frequency above which motions are filtered out (Hz); 0: no filter."
     )
@@ -94,6 +97,7 @@ def prepare(work: Assignment) -> Work:
                 cutoff=float(table.cutoff) if table.cutoff else None,
                 smooth=None if table.smooth is None else float(table.smooth),
                 up=table.up,
+                estimate=table.estimate,
             )
         return found.to_result()
 
