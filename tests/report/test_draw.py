@@ -20,6 +20,7 @@ PLANAR = {
     "two_link": "z",
     "andrews_squeezer": "z",
     "two_link_prismatic": "x",
+    "muscle_arm": "z",
     "two_link_point_masses": "z",
     "gripper": "z",
     "planar_biped": "z",
