@@ -11,7 +11,7 @@ from support.each import each
 
 ANSWERS = {  # made by the library, not by users
     "kt.Result", "kt.lifting.Lifter", "kt.motion.FastestTiming", "kt.trajectories.LeggedGait",
-    "kt.walking.Walker",
+    "kt.walking.Walker", "kt.markers.ScaledModel", "kt.markers.Tracked",
 }  # fmt: skip
 
 
@@ -65,6 +65,8 @@ def test_what_is_no_mechanism_is_refused_first(function, parameter):
     }
     if parameter.name == "target":
         others["source"] = kt.zoo.two_link()
+    if parameter.name == "second":
+        others["first"] = kt.zoo.two_link()
     if function is kt.sweep:
         others["study"] = len
     for wrong in (

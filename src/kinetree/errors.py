@@ -62,6 +62,10 @@ class Refusal(str):
         stated.offender, stated.value, stated.allowed = offender, value, allowed
         return stated
 
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Copies and pickles are the text alone; values may be anything."""
+        return str, (str(self),)
+
     def after(self, where: str) -> Refusal:
         """This refusal with words in front that say where it happened."""
         return Refusal(where + self, self.offender, self.value, self.allowed)

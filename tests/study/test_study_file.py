@@ -337,6 +337,7 @@ def test_every_task_has_a_file_and_the_schema_knows_all():
         "walk",
         "gait",
         "lift",
+        "laboratory",
         "iftomm",
     }
     assert tasks == set(known_tasks())

@@ -49,8 +49,8 @@ def join(
     >>> both.n_dof, both.joint_names[-2:]
     (24, ('arm_joint5', 'arm_joint6'))
     """
-    expect_mechanism(first)
-    expect_mechanism(second)
+    expect_mechanism(first, "first")
+    expect_mechanism(second, "second")
     place = Placement() if placement is None else placement
     expect(place, Placement, "placement", "a Placement, such as Placement.at((0, 0, 0.1))")
     if joint is not None:

@@ -60,6 +60,7 @@ def pieces() -> Iterator[Piece]:
     yield from _simulation_pieces()
     yield from _loop_pieces()
     yield from _prediction_pieces()
+    yield from _muscle_pieces()
 
 
 def _call_directly() -> None:
@@ -157,3 +158,18 @@ def _prediction_pieces() -> Iterator[Piece]:
     yield "walking law", compiled_plan
     yield "notes of the walking law", compiled_note
     yield "laws of robots on feet", compiled_least_squares
+
+
+def _muscle_pieces() -> Iterator[Piece]:
+    """Paths of muscles, the sharing of torques among them, and poses from markers."""
+    from kinetree.capture import fit
+    from kinetree.dynamics.muscles import paths, sharing
+    from kinetree.dynamics.muscles.machine import least_cost
+
+    for name in paths.LETTERS:
+        yield f"muscles, {name}", partial(paths.compiled, name)
+    yield "muscles, sharing", sharing.compiled
+    for function in least_cost.SIGNATURES:
+        yield f"muscles, {function.__name__}", partial(least_cost.compiled, function)
+    for name in fit.LETTERS:
+        yield f"markers, {name}", partial(fit.compiled, name)

@@ -37,7 +37,7 @@ def with_leg_muscles(person: Mechanism, mass: float | None = None) -> Mechanism:
     >>> len(person.muscles), person.muscles[33].name
     (80, 'right_soleus')
     """
-    expect_mechanism(person)
+    expect_mechanism(person, "person")
     for side in ("right", "left"):
         for part in ("thigh", "shank", "foot", "toes"):
             if f"{side}_{part}" not in person.body_names:
