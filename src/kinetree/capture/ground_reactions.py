@@ -33,7 +33,7 @@ STEP = 0.1  # m: feet that walk swing at least so far beside the pelvis
 SHORTEST = 0.25  # s between two landings of one foot, at least
 
 
-class Walk(NamedTuple):
+class WalkPhases(NamedTuple):
     """Heels and toes of two feet (m, 2, 3), where they touch (m, 2), the whole force and its moment."""
 
     heel: Array
@@ -76,7 +76,7 @@ def ground_reactions(
     return tuple(GroundForce(name, t, parts[k], points[k], moments[k], name) for k, name in enumerate(names))
 
 
-def _walk(mechanism: Mechanism, t: Array, q: Array, names: list[str]) -> Walk:
+def _walk(mechanism: Mechanism, t: Array, q: Array, names: list[str]) -> WalkPhases:
     """Feet and what the motion needs of the ground."""
     base = base_body(mechanism)
     if base is None or not mechanism.gravity.any():
@@ -93,10 +93,10 @@ def _walk(mechanism: Mechanism, t: Array, q: Array, names: list[str]) -> Walk:
     if float(np.ptp(heel, axis=0).max()) < STILL:  # both feet stand
         middle, both = 0.5 * (heel + toe), np.ones((len(t), 2), dtype=bool)
         across = np.cross(up, (middle[:, 0] - middle[:, 1]).mean(axis=0))
-        return Walk(middle, middle, both, force, moment, up, across, float((toe @ up).min()))
+        return WalkPhases(middle, middle, both, force, moment, up, across, float((toe @ up).min()))
     ahead = _ahead(t, relative[0], toe @ up, up)
     touching = _contacts(t, relative[0] @ ahead, relative[1] @ ahead)
-    return Walk(heel, toe, touching, force, moment, up, ahead, float((toe @ up).min()))
+    return WalkPhases(heel, toe, touching, force, moment, up, ahead, float((toe @ up).min()))
 
 
 def _toe(mechanism: Mechanism, foot: str) -> str:
@@ -146,7 +146,7 @@ def _peaks(t: Array, x: Array) -> list[int]:
     return [int(k) for k in found]
 
 
-def _shares(walk: Walk) -> Array:
+def _shares(walk: WalkPhases) -> Array:
     """The part (m, 2) of the whole force that each foot carries, by the law of the lever where both touch."""
     share: Array = np.asarray(walk.touching, dtype=np.float64).copy()
     share[~walk.touching.any(axis=1)] = 0.5
@@ -161,24 +161,24 @@ def _shares(walk: Walk) -> Array:
     return share
 
 
-def _behind(walk: Walk) -> Integers:
+def _behind(walk: WalkPhases) -> Integers:
     """Which foot is behind the other, (m,)."""
     return np.asarray(np.argmin(walk.heel @ walk.ahead, axis=1))
 
 
-def _flat(walk: Walk, places: Array) -> Array:
+def _flat(walk: WalkPhases, places: Array) -> Array:
     """Places on the level of the lowest toe."""
     return np.asarray(places - ((places @ walk.up) - walk.level)[..., None] * walk.up)
 
 
-def _pressure(walk: Walk) -> Array:
+def _pressure(walk: WalkPhases) -> Array:
     """The center of pressure of the whole force, (m, 3): x with up x (M - x x F) = 0 on that level."""
     base = walk.level * walk.up
     down = (walk.force @ walk.up)[:, None]
     return np.asarray(np.cross(walk.up, walk.moment - np.cross(base, walk.force)) / down + base)
 
 
-def _points(walk: Walk, parts: list[Array]) -> tuple[list[Array], list[Array]]:
+def _points(walk: WalkPhases, parts: list[Array]) -> tuple[list[Array], list[Array]]:
     """Points on the level of the feet and moments there: together the wrench that the motion needs.
 
     The lighter foot pushes with its toe if it is behind, else with its heel; the other where the rest

@@ -14,13 +14,13 @@ from kinetree.algebra.smooth_functions import (
     SmoothFunction,
 )
 from kinetree.errors import FileError, unknown_name
-from kinetree.formats.schema_parts import FUNCTIONS, FunctionTable
+from kinetree.formats.schema_parts import FUNCTIONS, SmoothFunctionTable
 
 
-def function_of(table: FunctionTable) -> SmoothFunction:
+def function_of(table: SmoothFunctionTable) -> SmoothFunction:
     """The function that a table describes.
 
-    >>> function_of(FunctionTable(kind="polynomial", coefficients=[0.0, 2.0])).at(3.0).tolist()
+    >>> function_of(SmoothFunctionTable(kind="polynomial", coefficients=[0.0, 2.0])).at(3.0).tolist()
     6.0
     """
     if table.kind not in FUNCTIONS:
@@ -77,6 +77,6 @@ def function_table(function: SmoothFunction) -> dict[str, Any]:
     )
 
 
-def _inner(table: FunctionTable | None) -> SmoothFunction:
+def _inner(table: SmoothFunctionTable | None) -> SmoothFunction:
     assert table is not None
     return function_of(table)

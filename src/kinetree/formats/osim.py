@@ -21,7 +21,7 @@ from kinetree.errors import FileError, InputError, ModelError, must_be
 from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.osim_document import (
-    Frames,
+    OffsetFrames,
     every,
     last,
     members,
@@ -100,7 +100,7 @@ class _Reader:
         self.model, self.folder, self.contacts, self.passed = model, folder, contacts, passed
         found = members(model, "BodySet")
         self.bodies = {name_of(x): x for x in found if x.tag == "Body" and name_of(x) != "ground"}
-        self.frames = Frames(model, list(self.bodies))
+        self.frames = OffsetFrames(model, list(self.bodies))
         self.joints = self._connected(osim_joints(model, self.frames))
         self.followers = couplers(model, passed)
 
@@ -239,7 +239,7 @@ class _Reader:
 LOOPS = ("WeldConstraint", "PointConstraint", "PointOnLineConstraint", "ConstantDistanceConstraint")
 
 
-def _loop(element: Element, frames: Frames) -> Loop:
+def _loop(element: Element, frames: OffsetFrames) -> Loop:
     """A constraint between two bodies as a cut joint."""
     name = name_of(element)
     if element.tag == "WeldConstraint":
@@ -265,7 +265,7 @@ def _loop(element: Element, frames: Frames) -> Loop:
     return Loop(Joint.of_kind(name, "spherical", cut=True), a, b, place_a, place_b, length)
 
 
-def _end(element: Element, frames: Frames, k: int) -> tuple[str, Placement]:
+def _end(element: Element, frames: OffsetFrames, k: int) -> tuple[str, Placement]:
     """An end of a weld: a frame from version 4 on, before a body and a place in it."""
     given = socket(element, f"frame{k}")
     if given is not None:

@@ -139,7 +139,7 @@ def placement_of(position: Array, angles: Array) -> Placement:
     return Placement.at(position, R)
 
 
-class Frames:
+class OffsetFrames:
     """Offset frames of a model by name, and the bodies that carry them."""
 
     def __init__(self, model: Element, bodies: list[str]) -> None:

@@ -30,7 +30,7 @@ from kinetree.algebra.smooth_functions import (
 )
 from kinetree.errors import FileError, listed, unknown_name
 from kinetree.formats.osim_document import (
-    Frames,
+    OffsetFrames,
     flag,
     inner_function,
     last,
@@ -79,7 +79,7 @@ class Coordinate:
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class OsimAxis:
     """One axis of a joint: turned about or slid along by ``law`` of a coordinate; None: it stays at zero."""
 
     name: str
@@ -98,12 +98,12 @@ class OsimJoint:
     child: str
     in_parent: Placement
     in_child: Placement
-    axes: tuple[Axis, ...]
+    axes: tuple[OsimAxis, ...]
     coordinates: tuple[Coordinate, ...]
 
 
 @dataclass(eq=False)
-class Followers:
+class CoupledCoordinates:
     """Coordinates that depend on others, by couplers: name -> (coordinate, function)."""
 
     laws: dict[str, tuple[str, SmoothFunction]] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Followers:
         return name, law
 
 
-def osim_joints(model: Element, frames: Frames) -> list[OsimJoint]:
+def osim_joints(model: Element, frames: OffsetFrames) -> list[OsimJoint]:
     """All joints of a model, those of a <JointSet> (from version 4) and those inside bodies (before)."""
     found = [_joint(x, frames, None) for x in members(model, "JointSet") if x.tag.endswith("Joint")]
     for body in objects(model, "BodySet"):
@@ -130,7 +130,7 @@ def osim_joints(model: Element, frames: Frames) -> list[OsimJoint]:
     return found
 
 
-def _joint(element: Element, frames: Frames, owner: str | None) -> OsimJoint:
+def _joint(element: Element, frames: OffsetFrames, owner: str | None) -> OsimJoint:
     if element.tag not in CLASSES:
         raise FileError(
             f"{element.place}: joints of the class {element.tag} are not read; these are: {listed(CLASSES)}"
@@ -148,7 +148,7 @@ def _joint(element: Element, frames: Frames, owner: str | None) -> OsimJoint:
     coordinates = tuple(_coordinate(x) for x in _coordinates(element))
     axes = _custom(element, coordinates) if element.tag == "CustomJoint" else _plain(element, coordinates)
     if flag(element, "reverse", False):
-        axes = [Axis(a.name, a.turns, -a.direction, a.coordinate, a.law) for a in axes[::-1]]
+        axes = [OsimAxis(a.name, a.turns, -a.direction, a.coordinate, a.law) for a in axes[::-1]]
     return OsimJoint(name_of(element), parent, child, in_parent, in_child, tuple(axes), coordinates)
 
 
@@ -166,20 +166,20 @@ def _coordinate(element: Element) -> Coordinate:
     return Coordinate(name_of(element), default, limits[0], limits[1], flag(element, "locked", False))
 
 
-def _plain(element: Element, coordinates: tuple[Coordinate, ...]) -> list[Axis]:
+def _plain(element: Element, coordinates: tuple[Coordinate, ...]) -> list[OsimAxis]:
     rows = PLAIN[element.tag]
     if len(coordinates) != len(rows):
         raise FileError(
             f"{element.place}: a {element.tag} has {len(rows)} coordinates, got {len(coordinates)}"
         )
     made = [
-        Axis(of.name, turns, direction, of.name, IDENTITY)
+        OsimAxis(of.name, turns, direction, of.name, IDENTITY)
         for of, (turns, direction) in zip(coordinates, rows, strict=True)
     ]
     return [a for a in made if not a.turns] + [a for a in made if a.turns]
 
 
-def _custom(element: Element, coordinates: tuple[Coordinate, ...]) -> list[Axis]:
+def _custom(element: Element, coordinates: tuple[Coordinate, ...]) -> list[OsimAxis]:
     """The axes of a <SpatialTransform>."""
     rows = {x.attributes.get("name", ""): x for x in element.needed("SpatialTransform").all("TransformAxis")}
     known = [c.name for c in coordinates]
@@ -205,13 +205,13 @@ def _custom(element: Element, coordinates: tuple[Coordinate, ...]) -> list[Axis]
             raise FileError(f"{row.place}: <axis> must not be zero")
         coordinate = names[0] if names and constant(law) is None else None
         own, turns = f"{name_of(element)}.{key}", key.startswith("r")
-        axes.append(Axis(own, turns, direction / length, coordinate, law))
+        axes.append(OsimAxis(own, turns, direction / length, coordinate, law))
     return axes
 
 
-def couplers(model: Element, passed: PassedOver) -> Followers:
+def couplers(model: Element, passed: PassedOver) -> CoupledCoordinates:
     """The coordinate couplers that are enforced."""
-    found = Followers()
+    found = CoupledCoordinates()
     for element in members(model, "ConstraintSet"):
         if element.tag != "CoordinateCouplerConstraint" or not is_enforced(element):
             continue
@@ -243,7 +243,7 @@ def is_enforced(element: Element) -> bool:
 class Chain:
     """Links of one joint, from the parent to the body of the child."""
 
-    def __init__(self, joint: OsimJoint, body: Body, followers: Followers) -> None:
+    def __init__(self, joint: OsimJoint, body: Body, followers: CoupledCoordinates) -> None:
         self.joint, self.body, self.followers = joint, body, followers
         self.coordinates = {c.name: c for c in joint.coordinates}
         self.links: list[Link] = []
@@ -264,7 +264,7 @@ class Chain:
             self.links.append(Link(self.body, weld, self.parent, self.place @ offset))
         return leaders + self.links
 
-    def _axis(self, axis: Axis) -> None:
+    def _axis(self, axis: OsimAxis) -> None:
         """An axis: part of the next place if it stays, an independent joint, or one that follows."""
         leader, law = self.followers.of(axis.coordinate, axis.law)
         still = constant(law)

@@ -10,7 +10,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.smooth_functions import SmoothFunction, constant
 from kinetree.errors import FileError, unknown_name
 from kinetree.formats.osim_document import (
-    Frames,
+    OffsetFrames,
     flag,
     inner_function,
     last,
@@ -51,7 +51,7 @@ FORCES = ("Force", "Actuator", "Ligament", "Spring")  # ends of the names of oth
 ELSEWHERE = {"norm_force_at_toe_end": "tendon_norm_force_at_toe_end"}
 
 
-def osim_wraps(model: Element, frames: Frames, passed: PassedOver) -> dict[str, Wrap]:
+def osim_wraps(model: Element, frames: OffsetFrames, passed: PassedOver) -> dict[str, Wrap]:
     """The surfaces that muscles wrap around, by name."""
     found: dict[str, Wrap] = {}
     ground = [x for x in (model.one("Ground"), model.one("ground")) if x is not None]
@@ -81,7 +81,11 @@ def _wrap(element: Element, body: str) -> Wrap:
 
 
 def osim_muscles(
-    model: Element, frames: Frames, wraps: Mapping[str, Wrap], joints: frozenset[str], passed: PassedOver
+    model: Element,
+    frames: OffsetFrames,
+    wraps: Mapping[str, Wrap],
+    joints: frozenset[str],
+    passed: PassedOver,
 ) -> list[Muscle]:
     """All muscles that act; classes without curves of their own here are read with those of Thelen."""
     defaults = model.one("defaults")
@@ -107,7 +111,7 @@ class _OfMuscle:
         self,
         element: Element,
         usual: Element | None,
-        frames: Frames,
+        frames: OffsetFrames,
         wraps: Mapping[str, Wrap],
         joints: frozenset[str],
         passed: PassedOver,

@@ -11,7 +11,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.osim_document import (
-    Frames,
+    OffsetFrames,
     every,
     name_of,
     number,
@@ -32,7 +32,9 @@ UPRIGHT = Placement.at(
 SOLIDS = ("Sphere", "Ellipsoid", "Cylinder", "Brick")
 
 
-def body_shapes(element: Element, frames: Frames, folder: MeshFolder, passed: PassedOver) -> Iterator[Shape]:
+def body_shapes(
+    element: Element, frames: OffsetFrames, folder: MeshFolder, passed: PassedOver
+) -> Iterator[Shape]:
     """The shapes of a body: its own, and those of frames fixed in it by the file's <attached_geometry>."""
     for holder in element.all("attached_geometry"):
         yield from _attached(holder, Placement(), folder, passed)

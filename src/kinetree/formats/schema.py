@@ -23,7 +23,6 @@ from kinetree.formats.schema_parts import (
     BoxTable,
     CutKind,
     CylinderTable,
-    FunctionTable,
     GraphKind,
     JointDirections,
     JointParameters,
@@ -32,6 +31,7 @@ from kinetree.formats.schema_parts import (
     PointTable,
     RodTable,
     ShapeTable,
+    SmoothFunctionTable,
     SphereTable,
     Table,
 )
@@ -292,7 +292,7 @@ class WrapTable(Placed):
     )
 
 
-class LawTable(FunctionTable):
+class LawTable(SmoothFunctionTable):
     """A smooth function of the position of a joint."""
 
     coordinate: str = Field(description="Name of the joint.")

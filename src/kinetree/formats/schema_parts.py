@@ -70,7 +70,7 @@ class Placed(Table):
     )
 
 
-class FunctionTable(Table):
+class SmoothFunctionTable(Table):
     """A smooth function of one coordinate."""
 
     kind: str = Field(description="What it is made of.", json_schema_extra={"enum": list(FUNCTIONS)})
@@ -83,9 +83,9 @@ class FunctionTable(Table):
         None, description="Ends of a spline; default cubic.", json_schema_extra={"enum": list(ENDS)}
     )
     factor: Number | None = Field(None, description="Factor of a scaled function (no unit).")
-    function: FunctionTable | None = Field(None, description="The function that is scaled.")
-    outer: FunctionTable | None = Field(None, description="The outer one of two functions.")
-    inner: FunctionTable | None = Field(None, description="The inner one of two functions.")
+    function: SmoothFunctionTable | None = Field(None, description="The function that is scaled.")
+    outer: SmoothFunctionTable | None = Field(None, description="The outer one of two functions.")
+    inner: SmoothFunctionTable | None = Field(None, description="The inner one of two functions.")
 
 
 class MimicTable(Table):
@@ -99,7 +99,7 @@ class MimicTable(Table):
         {},
         description="Further joints that it follows: their multipliers by name (no unit or m, rad).",
     )
-    function: FunctionTable | None = Field(
+    function: SmoothFunctionTable | None = Field(
         None, description="Any smooth function of p, instead of multiplier, offset, higher and others."
     )
 

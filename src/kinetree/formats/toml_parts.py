@@ -38,7 +38,7 @@ from kinetree.formats.schema import (
     TerrainTable,
     WrapTable,
 )
-from kinetree.formats.schema_parts import FunctionTable, JointParameters, MimicTable, Placed, ShapeTable
+from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable, SmoothFunctionTable
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import Body, Shape
 from kinetree.model.contact_point import ContactPoint
@@ -200,7 +200,7 @@ def path_point_of(table: PathPointTable, what: str) -> PathPoint | MovingPoint:
 
 
 def _law(table: LawTable) -> SmoothFunction:
-    return function_of(FunctionTable(**{key: value for key, value in table if key != "coordinate"}))
+    return function_of(SmoothFunctionTable(**{key: value for key, value in table if key != "coordinate"}))
 
 
 def placement_of(table: Placed, what: str) -> Placement:

@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, must_be
 from kinetree.motion.options import Search
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
-from kinetree.motion.outcome.prediction import Prediction, Trial
+from kinetree.motion.outcome.prediction import Prediction, SearchTrial
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
@@ -58,7 +58,7 @@ def solve_phases(phases: PhasedProblem, start: Given, search: Search) -> PhasedP
     program, rng = phases.program, np.random.default_rng(search.seed)
     solvers = chosen_solvers(search.solver, program, search.options)
     asked = search.stated()
-    trials: list[Trial] = []
+    trials: list[SearchTrial] = []
 
     def made(outcome: Outcome) -> PhasedPrediction:
         return PhasedPrediction(phases, outcome, perf_counter() - begun, list(trials), asked)

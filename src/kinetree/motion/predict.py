@@ -19,7 +19,7 @@ from kinetree.formats.regular_file import PathLike
 from kinetree.motion.compiled import assembly, condensed
 from kinetree.motion.options import BETWEEN_SAMPLES, Search
 from kinetree.motion.outcome.explain import OBSTACLES
-from kinetree.motion.outcome.prediction import Prediction, Trial
+from kinetree.motion.outcome.prediction import Prediction, SearchTrial
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
@@ -96,7 +96,7 @@ def predict(
     return found
 
 
-def cheaper_start(problem: Problem, found: Prediction, search: Search) -> Trial | None:
+def cheaper_start(problem: Problem, found: Prediction, search: Search) -> SearchTrial | None:
     """A motion that costs less, from a start on the other side of obstacles; None where there is none.
 
     ``found`` solves the problem, perhaps with samples added. The start is this motion, mirrored about the
@@ -118,7 +118,7 @@ def cheaper_start(problem: Problem, found: Prediction, search: Search) -> Trial 
     kept = other.outcome.status is Status.SOLVED and other.violation_at_samples <= NEARLY
     if not kept or saved <= DEARER * max(abs(found.objective), outcome.least):
         return None
-    return Trial(other.outcome.status, other.objective, other.duration, other.iterations)
+    return SearchTrial(other.outcome.status, other.objective, other.duration, other.iterations)
 
 
 def solve(problem: Problem, start: Given, search: Search) -> Prediction:
@@ -131,7 +131,7 @@ def solve(problem: Problem, start: Given, search: Search) -> Prediction:
     )
     solvers = chosen_solvers(search.solver, problem.program, search.options)
     asked = search.stated()
-    trials: list[Trial] = []
+    trials: list[SearchTrial] = []
 
     def made(outcome: Outcome) -> Prediction:
         x = problem.program.unknowns(outcome.z)

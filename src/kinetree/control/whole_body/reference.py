@@ -13,7 +13,7 @@ from kinetree.analysis.legs import Foot
 from kinetree.model.mechanism import Mechanism
 
 
-class PointMotion(NamedTuple):
+class PointReference(NamedTuple):
     """Contact points of all feet: place, velocity, acceleration, (..., points, 3) each."""
 
     p: Array
@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
     qdd: Array
     com: Array  # (..., 3)
     com_rate: Array
-    points: PointMotion
+    points: PointReference
     force: Array  # (..., points, 3): the ground's force on each contact point
 
 
@@ -60,7 +60,7 @@ def points_of(who: LeggedStance) -> list[tuple[Foot, Array]]:
     return [(foot, point) for foot in who.feet for point in foot.points]
 
 
-def point_motion(who: LeggedStance, q: Array, qd: Array, qdd: Array) -> PointMotion:
+def point_motion(who: LeggedStance, q: Array, qd: Array, qdd: Array) -> PointReference:
     """How the contact points of all feet move."""
     mechanism: Mechanism = who.mechanism
     poses = forward_kinematics(mechanism, q)
@@ -74,7 +74,7 @@ def point_motion(who: LeggedStance, q: Array, qd: Array, qdd: Array) -> PointMot
         a, wd = accelerations[..., k, :3], accelerations[..., k, 3:]
         spun = np.cross(w, arm)
         found.append((p + arm, v + spun, a + np.cross(wd, arm) + np.cross(w, spun)))
-    return PointMotion(*(np.stack(x, axis=-2) for x in zip(*found, strict=True)))
+    return PointReference(*(np.stack(x, axis=-2) for x in zip(*found, strict=True)))
 
 
 def between_rows(rows: Wanted, i: int, share: float, slide: int, on: Array) -> Wanted:
@@ -86,7 +86,7 @@ def between_rows(rows: Wanted, i: int, share: float, slide: int, on: Array) -> W
 
     q = between(rows.q)
     q[slide] += float(on.sum())
-    points = PointMotion(between(rows.points.p) + on, between(rows.points.v), between(rows.points.a))
+    points = PointReference(between(rows.points.p) + on, between(rows.points.v), between(rows.points.a))
     return Wanted(
         q, between(rows.qd), between(rows.qdd), between(rows.com) + on, between(rows.com_rate), points,
         between(rows.force),

@@ -27,7 +27,7 @@ from kinetree.control.sampled import ContactReading
 from kinetree.control.whole_body.law import Demand, WholeBodyLaw
 from kinetree.control.whole_body.reference import (
     Motion,
-    PointMotion,
+    PointReference,
     Timing,
     Wanted,
     point_motion,
@@ -176,7 +176,7 @@ class Following(WholeBodyLaw):
                 found[k] += contact.of(name)[self._up] / self.who.weight
         return found
 
-    def _touching(self, t: float, q: Array, qd: Array, now: PointMotion, on: Any) -> PointMotion:
+    def _touching(self, t: float, q: Array, qd: Array, now: PointReference, on: Any) -> PointReference:
         """Motion of the points that touch the ground: below the centers of balls, which roll.
 
         A ball on the ground moves on by its radius times the angle; v + w x r = 0 is held, not v = 0.
@@ -197,9 +197,9 @@ class Following(WholeBodyLaw):
                 p[own] += down
                 v[own] += rolls
                 a[own] += np.cross(changes[b, 3:], down)
-        return PointMotion(p, v, a)
+        return PointReference(p, v, a)
 
-    def _support(self, t: float, now: PointMotion, wanted: Wanted, on: Any) -> Array:
+    def _support(self, t: float, now: PointReference, wanted: Wanted, on: Any) -> Array:
         """By how much (3,) feet on the ground are elsewhere than predicted.
 
         Each point counts by the force that it should carry once the feet that are about to leave have left.
@@ -220,7 +220,7 @@ class Following(WholeBodyLaw):
         place[self._up] = rate[self._up] = 0.0
         return place, rate
 
-    def _error(self, place: Array, rate: Array, wanted: Wanted, now: PointMotion) -> Array:
+    def _error(self, place: Array, rate: Array, wanted: Wanted, now: PointReference) -> Array:
         """The error (3,) of the divergent component of motion that feet on the ground cannot correct (m)."""
         e = place + rate / self._growth
         carries = wanted.force[:, self._up] > FELT * self.who.weight
@@ -239,12 +239,12 @@ class Following(WholeBodyLaw):
         q: Array,
         qd: Array,
         wanted: Wanted,
-        now: PointMotion,
+        now: PointReference,
         on: Any,
         since: Array,
         left: Array,
         support: Array,
-    ) -> PointMotion:
+    ) -> PointReference:
         """Where contact points should be, how fast, with what acceleration: of feet that swing."""
         place, rate = self._off(q, qd, wanted, support)
         error = self._error(place, rate, wanted, now)
@@ -272,7 +272,7 @@ class Following(WholeBodyLaw):
             a[own] += bend * way
             if left[k] < self._ahead and not on[k]:
                 self._lower(p, v, a, own, self._ahead - float(left[k]))
-        return PointMotion(p, v, a)
+        return PointReference(p, v, a)
 
     def _lower(self, p: Array, v: Array, a: Array, own: Any, since: float) -> None:
         """Let a foot go on down, ever faster: set off at once, a heavy leg would pull the trunk along."""
@@ -326,7 +326,7 @@ class Following(WholeBodyLaw):
         point = np.array([i for i, _ in places], np.int64)
         return Contacts(rows, usual, point, np.array([axis == self._up for _, axis in places], bool))
 
-    def _resting(self, on: Any, now: PointMotion, J: Array) -> TaskRows:
+    def _resting(self, on: Any, now: PointReference, J: Array) -> TaskRows:
         """Equations: points of feet on the ground come to rest."""
         held = sorted({place for foot, places in enumerate(self._rows) if on[foot] for place in places})
         aims = [-HOLDS * self._growth * now.v[place] - now.a[place] for place in held]
@@ -348,10 +348,10 @@ class Following(WholeBodyLaw):
         q: Array,
         qd: Array,
         wanted: Wanted,
-        now: PointMotion,
+        now: PointReference,
         on: Any,
         support: Array,
-        goals: PointMotion,
+        goals: PointReference,
         J: Array,
     ) -> TaskRows:
         """The motion of trunk, joints and swinging feet.

@@ -20,7 +20,7 @@ LEAST_ARM = 1e-7  # m: smaller moment arms in all frames are none
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedTorques:
     """Activations (m, k), prices (m, n), Newton steps (m,) and what is missing (m,) (N m)."""
 
     activation: Array
@@ -47,7 +47,7 @@ def shared(
     exponent: float,
     bounds: tuple[Array, Array],
     dt: Array,
-) -> Shared:
+) -> SharedTorques:
     """Share torques (m, n) among muscles with moments (m, k, n) at activation 1; dt (m,): see `machine`."""
     m, k, n = moment.shape
     acts = np.asarray((np.abs(moment) > 0.0).any(axis=0))
@@ -64,7 +64,7 @@ def shared(
         TOLERANCE, rise, fall, dt, np.zeros(n), a, price, steps, worst, np.empty(k), np.empty(k), np.empty((n,
         n)), *(np.empty(n) for _ in range(3)),
     )  # fmt: skip
-    return Shared(a, price, steps, worst)
+    return SharedTorques(a, price, steps, worst)
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from kinetree.formats.regular_file import PathLike
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import MOST, Explanation
 from kinetree.motion.outcome.optimality import optimality
-from kinetree.motion.outcome.prediction import Prediction, Trial
+from kinetree.motion.outcome.prediction import Prediction, SearchTrial
 from kinetree.motion.outcome.prediction_result import (
     STOPPED,
     curve_variables,
@@ -46,7 +46,7 @@ class PhasedPrediction(Ended):
     phases: PhasedProblem
     outcome: Outcome
     seconds: float
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[SearchTrial] = field(default_factory=list)
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property

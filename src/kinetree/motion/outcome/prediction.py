@@ -74,7 +74,7 @@ def loop_forces(problem: Problem, s: Array, motion: tuple[Array, Array, Array]) 
 
 
 @dataclass(eq=False)
-class Trial:
+class SearchTrial:
     """One start of several: how it ended, and what it cost."""
 
     status: Status
@@ -96,9 +96,9 @@ class Prediction(Ended):
     outcome: Outcome
     check: Verification
     seconds: float
-    trials: list[Trial]
+    trials: list[SearchTrial]
     asked: Mapping[str, Any] = field(default_factory=dict)
-    cheaper: Trial | None = None  # where a second start ended, if it costs less
+    cheaper: SearchTrial | None = None  # where a second start ended, if it costs less
 
     @property
     def duration(self) -> float:

@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.options import Search
 from kinetree.motion.outcome.optimality import optimality, reference
-from kinetree.motion.outcome.prediction import Trial
+from kinetree.motion.outcome.prediction import SearchTrial
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.search.progress import StartsProgress, Tell, shown_progress
 from kinetree.motion.search.saving import Saver
@@ -102,7 +102,7 @@ class MultiStart:
         by_chance: Callable[[np.random.Generator], Array],
         starts: int,
         rng: np.random.Generator,
-        trials: list[Trial],
+        trials: list[SearchTrial],
         progress: bool | Tell | None,
     ) -> Outcome:
         """The best of so many starts: the first, then unknowns by chance; each adds its trial."""
@@ -113,7 +113,7 @@ class MultiStart:
             with one_thread():
                 return self._run(first, further, trials)
 
-    def _run(self, first: Start, further: Iterable[Array], trials: list[Trial]) -> Outcome:
+    def _run(self, first: Start, further: Iterable[Array], trials: list[SearchTrial]) -> Outcome:
         program = self.program
         self.least = SMALL / program.scale
         found: list[Outcome] = []
@@ -122,7 +122,7 @@ class MultiStart:
             outcome = self._from(start)
             found.append(outcome)
             value, duration = program.cost(outcome.z), program.duration(outcome.z)
-            trials.append(Trial(outcome.status, value, duration, outcome.iterations))
+            trials.append(SearchTrial(outcome.status, value, duration, outcome.iterations))
             if self.course is not None:
                 self.course.end_start(perf_counter() - self.begun)
             if self.saver is not None:

@@ -42,7 +42,7 @@ Ranges = Mapping[str, Sequence[float]] | None
 
 
 @dataclass(frozen=True, eq=False)
-class MuscleTable:
+class MuscleArrays:
     """The muscles of a mechanism as the machine code reads them, and the cost of their activations."""
 
     lengths: LengthPolynomials
@@ -140,7 +140,7 @@ class MuscleCost(Objective):
             if getattr(self, key) <= 0.0:
                 raise InputError(f"{key} of {self.family} must be > 0, got {getattr(self, key):g}")
 
-    def table(self, mechanism: Mechanism) -> MuscleTable:
+    def table(self, mechanism: Mechanism) -> MuscleArrays:
         """The muscles of a mechanism with fitted lengths over the joints that they span."""
         if not mechanism.muscles:
             raise InputError(f"{self.family}: mechanism '{mechanism.name}' has no muscles")
@@ -167,7 +167,7 @@ class MuscleCost(Objective):
             weight = np.array([x.mass for x in muscles])
             weight = weight / weight.mean()
         given = self.exponent, self.smoothing, 0.5 * self.reserve**2
-        return MuscleTable(lengths, np.array(numbers), weight, *given)
+        return MuscleArrays(lengths, np.array(numbers), weight, *given)
 
     def _range(self, mechanism: Mechanism, name: str) -> tuple[float, float]:
         if name in self.ranges:
@@ -209,7 +209,7 @@ def spanned(mechanism: Mechanism) -> list[str]:
 class LeastCost(TorqueValue):
     """The least cost V(q, qd, tau) of sharing, one number at each sample."""
 
-    def __init__(self, table: MuscleTable, rows: Integers, columns: Integers) -> None:
+    def __init__(self, table: MuscleArrays, rows: Integers, columns: Integers) -> None:
         self.table, self.rows, self.columns = table, rows, columns
         self._key: bytes | None = None
         self._price: Array | None = None

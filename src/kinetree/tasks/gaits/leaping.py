@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.legged_stance import AXES, LeggedStance
-from kinetree.control.whole_body.reference import PointMotion, Wanted, between_rows
+from kinetree.control.whole_body.reference import PointReference, Wanted, between_rows
 from kinetree.control.whole_body.task import LawTask
 from kinetree.control.whole_body.tracking import AHEAD, ALONG, LATE, RETURNS, TRUNK, Following
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
@@ -63,7 +63,7 @@ def _joined(parts: list[Wanted]) -> Wanted:
     def joined(name: str) -> Array:
         return np.concatenate([getattr(x, name) for x in parts])
 
-    points = PointMotion(*(np.concatenate([x.points[k] for x in parts]) for k in range(3)))
+    points = PointReference(*(np.concatenate([x.points[k] for x in parts]) for k in range(3)))
     return Wanted(
         joined("q"), joined("qd"), joined("qdd"), joined("com"), joined("com_rate"), points, joined("force")
     )
